@@ -40,8 +40,8 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.pipeline.stages import LIBDEVICE, STAGES
-from tileiras_build.reports.table import align
 from tileiras_build.targets import parse_targets
+from tileiras_build.terminal import table_text
 
 _PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
 ROOT = Path(__file__).resolve().parents[1]
@@ -479,7 +479,7 @@ def main() -> int:
         plain = rows[0]
         rows += measure_cold(library, options.cold) if options.cold else []
     head = ("build", "wall s", "CPU s", "scons", "MiB", "steps", "of plain")
-    print(align(head, [row.cells(plain if "cold" not in row.what else None) for row in rows]))
+    print(table_text(head, [row.cells(plain if "cold" not in row.what else None) for row in rows]))
     return 0
 
 

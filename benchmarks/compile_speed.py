@@ -24,8 +24,8 @@ from pathlib import Path
 from tileiras_build import driver
 from tileiras_build.errors import TileirasError
 from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.reports.table import align
 from tileiras_build.targets import Target, find_target
+from tileiras_build.terminal import table_text
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
 CUBIN = "k.cubin"
@@ -146,7 +146,7 @@ def _print_rows(rows: list[tuple[str, float, float | None]], other: str | None) 
         return
     compared = [(ours, theirs) for _, ours, theirs in rows if theirs not in (None, float("inf"))]
     cells = [(name, _ms(ours), _ms(theirs), _ratio(ours, theirs)) for name, ours, theirs in rows]
-    print(align(("kernel", "ours ms", "tileiras ms", "ratio"), cells))
+    print(table_text(("kernel", "ours ms", "tileiras ms", "ratio"), cells))
     print(f"\nmedian of {len(rows)} kernels: {_ms(statistics.median(ours for _, ours, _ in rows))} ms")
     if not other:
         print("tileiras is not installed (pip install nvidia-cuda-tileiras): nothing to compare with")
@@ -164,7 +164,7 @@ def _print_profile(profile: dict[str, list[float]]) -> None:
         spent = profile.get(stage.name, [0.0])
         step = "parse" if stage is STAGES[0] else f"-> {stage.suffix}"
         rows.append((step, _ms(statistics.median(spent)), f"{100 * sum(spent) / total:.0f}%"))
-    print("\n" + align(("step", "median ms", "share"), rows))
+    print("\n" + table_text(("step", "median ms", "share"), rows))
 
 
 def _ms(seconds: float | None) -> str:

@@ -1,11 +1,11 @@
 """What ``ct.launch`` costs on the host: cuTile's own launcher beside ours, both over the strict driver.
 
-    python benchmarks/cutile_launch_cost.py [--release FOLDER]
+    python benchmarks/cutile_launch_cost.py [--release FOLDER] [--late]
 
 Both launch the same kernels on the same arrays (``__cuda_array_interface__``), round by round in turn; the driver checks each
 launch and runs nothing. cuTile's launcher gets a cubin that the driver takes for one of tileiras. FOLDER holds another
-cuda-tile than the installed one. Times are processor time, the least of many rounds, in
-microseconds a launch.
+cuda-tile than the installed one; with --late, cuTile has asked for the driver's functions before ``enable()``. Times are
+processor time, the least of many rounds, in microseconds a launch.
 """
 
 import argparse
@@ -116,6 +116,8 @@ def measure() -> bool:
     import tileiras_build.cutile as hook
 
     own = ct.launch
+    if "--late" in sys.argv:
+        ct._cext.get_compute_capability()
     session = hook.enable()
     base, stream = memory_and_stream()
     good = True
@@ -156,6 +158,7 @@ def launches(launch: Callable[..., None], arguments: tuple) -> Callable[[], None
 def main() -> int:
     parser = argparse.ArgumentParser(description="what ct.launch costs, here and by cuTile's own launcher")
     parser.add_argument("--release", help="a folder with another cuda-tile")
+    parser.add_argument("--late", action="store_true", help="enable() when cuTile has its driver's functions")
     options = parser.parse_args()
     if "STRICT_DRIVER_FOLDER" in os.environ:
         return 0 if measure() else 1
@@ -169,7 +172,7 @@ def main() -> int:
         paths = [*filter(None, [options.release]), str(ROOT)]
         own = {"STRICT_DRIVER_FOLDER": folder, "STRICT_DRIVER_SM": "90", "LD_LIBRARY_PATH": folder}
         environment = os.environ | own | {"PYTHONPATH": os.pathsep.join(paths), "TILEIRAS_CUTILE_CACHE": "off"}
-        return subprocess.run([sys.executable, __file__], env=environment, check=False).returncode
+        return subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

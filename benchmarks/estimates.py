@@ -32,8 +32,8 @@ from tileiras_build.estimate.model import Estimate, estimate
 from tileiras_build.estimate.problem import launch_of_manifest
 from tileiras_build.launch_manifest import Launch as Manifest
 from tileiras_build.launch_manifest import read_launch_manifest
-from tileiras_build.reports.table import align
 from tileiras_build.targets import Target, parse_targets
+from tileiras_build.terminal import table_text
 
 KERNELS = Path(__file__).with_name("fast_path_kernels.py")
 HEADER = ("sm", "kernel", "ours us", "limit", "busy", "tileiras us", "limit", "busy", "ratio")
@@ -47,7 +47,7 @@ def main() -> int:
         for case, code in kernels(options.only or ["*"]):
             rows.append(row(case, code, target))
             print("\t".join(rows[-1]), file=sys.stderr, flush=True)
-    print(_markdown(rows) if options.markdown else align(HEADER, rows))
+    print(_markdown(rows) if options.markdown else table_text(HEADER, rows))
     return 0
 
 

@@ -25,8 +25,8 @@ from tileiras_build import driver
 from tileiras_build.errors import TileirasError
 from tileiras_build.pipeline.ptx_to_cubin.cubin import read_cubin
 from tileiras_build.reports import sass
-from tileiras_build.reports.table import align
 from tileiras_build.targets import Target, parse_targets
+from tileiras_build.terminal import table_text
 
 KERNELS = Path(__file__).with_name("fast_path_kernels.py")
 
@@ -207,11 +207,11 @@ COLUMNS = {
 def _print(rows: list[Row], failures: list[tuple[str, str, str]], peer: str | None) -> None:
     """A cell holds ours and tileiras' figure."""
     header = ("sm", "kernel", *COLUMNS, "ratio", "CPU ms", "CPU ratio")
-    print(align(header, [_cells(row) for row in rows]))
+    print(table_text(header, [_cells(row) for row in rows]))
     if peer is None:
         print("\ntileiras is not installed (pip install nvidia-cuda-tileiras): nothing to compare with")
     if failures:
-        print("\n" + align(("sm", "kernel", "demand not met"), failures))
+        print("\n" + table_text(("sm", "kernel", "demand not met"), failures))
 
 
 def _print_estimates(rows: list[Row]) -> None:
@@ -219,7 +219,7 @@ def _print_estimates(rows: list[Row]) -> None:
     import estimates
 
     cases = {case.name: (case, code) for case, code in estimates.kernels(["*"])}
-    print("\n" + align(estimates.HEADER, [estimates.row(*cases[row.kernel], row.target) for row in rows]))
+    print("\n" + table_text(estimates.HEADER, [estimates.row(*cases[row.kernel], row.target) for row in rows]))
 
 
 def _cells(row: Row) -> tuple[str, ...]:

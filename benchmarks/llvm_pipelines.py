@@ -25,8 +25,8 @@ from tileiras_build.pipeline.ll_to_ptx import compile_module
 from tileiras_build.pipeline.ll_to_ptx.passes import mark_functions
 from tileiras_build.pipeline.ptx_to_cubin.cubin import read_cubin
 from tileiras_build.reports import sass
-from tileiras_build.reports.table import align
 from tileiras_build.targets import Target, find_target
+from tileiras_build.terminal import table_text
 
 HEADER = ("level", "passes", "CPU s", "instructions", "registers", "spills", "fewer / more instructions", "registers")
 Passes = Callable[[llvm.ModuleRef, llvm.TargetMachine, int | str], None]
@@ -96,7 +96,7 @@ def main() -> None:
         }
         ours, theirs = (measure(ll, target, level, passes) for passes in (OURS, llvm_default))
         rows += [_row(level, "ours", ours, ours), _row(level, "LLVM's", theirs, ours)]
-    print(align(HEADER, rows))
+    print(table_text(HEADER, rows))
 
 
 def _row(level: int | str, who: str, found: dict[str, Measured], ours: dict[str, Measured]) -> tuple[str, ...]:

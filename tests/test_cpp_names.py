@@ -8,7 +8,8 @@ import pytest
 from tests.tilecpp.toolkit import KERNELS
 from tileiras_build.bytecode.reader import read_module
 from tileiras_build.cpp_names import readable
-from tileiras_build.reports.resources import ResourceRow, resource_table
+from tileiras_build.reports.resources import HEADER, ResourceRow
+from tileiras_build.terminal import table_text
 
 NAMES = {
     "vector_add_f32": "vector_add_f32",
@@ -49,5 +50,5 @@ def test_binutils_says_the_same(symbol):
 
 def test_the_table_of_resources_has_names_for_people():
     symbol = str(next(op.sym_name.data for op in read_module(KERNELS.read_bytes()).walk() if op.name.endswith("entry")))
-    table = resource_table([ResourceRow(symbol, "sm_90a", 1, 2, 3, 4, 5)])
+    table = table_text(HEADER, [ResourceRow(symbol, "sm_90a", 1, 2, 3, 4, 5).cells])
     assert table.splitlines()[-1].startswith("scale<float, 256>  sm_90a")

@@ -8,7 +8,6 @@ import re
 import shlex
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,13 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .book.serializers import find_level
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, one_of
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
-from .private_folder import OTHERS_WRITE, own_folder
 from .targets import find_target
 
 if TYPE_CHECKING:
@@ -183,7 +181,7 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
     raise InvalidInput(
         "until-pass",
         f"{last!r} is no pass on the way from .{source.removeprefix('.')}",
-        remedy=f"use one of {', '.join(offered)}",
+        remedy=one_of(last, offered),
     )
 
 
@@ -276,6 +274,10 @@ class _Run:
         return STAGES[1] if stage is STAGES[0] else stage
 
     def _write_dump(self, error: BaseException) -> Path:
+        import traceback
+
+        from .private_folder import OTHERS_WRITE, own_folder
+
         name = f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"
         folder = own_folder(dump_folder() / name, OTHERS_WRITE)
         path = folder / f"input{self.source.suffix}"

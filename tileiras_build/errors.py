@@ -7,6 +7,7 @@ A diagnostic says what was found, where, what was expected and what to do. Its r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -30,6 +31,23 @@ class Location(NamedTuple):
         if not self.line:
             return file or ""
         return f"{file}:{self.line}:{self.column}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that was likely meant by ``word``, if one is near."""
+    import difflib
+
+    names = {name.lower(): name for name in reversed(list(known))}
+    swapped = [name for name in names if sorted(name) == sorted(word.lower())]
+    return next((names[near] for near in (*swapped, *difflib.get_close_matches(word.lower(), names, 1))), None)
+
+
+def one_of(word: str, known: Iterable[str]) -> str:
+    """The remedy where ``word`` is none of ``known``: the one that was likely meant, and all."""
+    names = list(known)
+    near = nearest(word, names)
+    listed = f"use one of {', '.join(names)}"
+    return listed if near is None else f"did you mean {near}? {listed}"
 
 
 class TileirasError(Exception):

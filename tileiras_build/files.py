@@ -8,8 +8,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -124,6 +122,8 @@ class _Placing:
             self._add_named(path, data)
 
     def _add_named(self, path: Path, data: bytes) -> None:
+        import tempfile
+
         descriptor, name = tempfile.mkstemp(prefix=_hidden(path), dir=path.parent)
         self._named.append((Path(name), path))
         with os.fdopen(descriptor, "wb") as stream:
@@ -146,7 +146,7 @@ class _Placing:
             self._new.append(path)
         except FileExistsError:
             # Only a rename takes the place of another file, and it needs a name.
-            temporary = path.parent / f"{_hidden(path)}{secrets.token_hex(4)}"
+            temporary = path.parent / f"{_hidden(path)}{os.urandom(4).hex()}"
             _link(descriptor, temporary)
             self._named.append((temporary, path))
         except OSError:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from .errors import InvalidInput
-from .private_folder import dump_root
 
 Value = TypeVar("Value", int, str)
 
@@ -95,6 +94,8 @@ def dump_folder() -> Path:
     given = DUMP.read()
     try:
         if not given:
+            from .private_folder import dump_root
+
             return dump_root()
         Path(given).mkdir(parents=True, exist_ok=True)
     except OSError as error:

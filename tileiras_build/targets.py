@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
-from .errors import InvalidInput
+from .errors import InvalidInput, nearest
 
 WARP = 32
 # Bytes of shared memory that every kernel may take, static or dynamic; what is above is dynamic, and its launcher asks
@@ -702,8 +702,14 @@ def find_target(text: str) -> Target:
     """
     row = _SPELLINGS.get(str(text).strip().lower())
     if row is None:
-        raise InvalidInput("unknown-target", f"unknown target sm={text}", remedy=_valid_values())
+        raise InvalidInput("unknown-target", f"unknown target sm={text}", remedy=_valid_values(str(text)))
     return row
+
+
+def name_of(text: str) -> str:
+    """The name of the row that any spelling means, for people; of no row the text itself."""
+    row = _SPELLINGS.get(text)
+    return text if row is None else row.name
 
 
 def target_of_options(sm: str | None, capability: str | None) -> Target:
@@ -736,6 +742,7 @@ def parse_targets(text: str) -> list[Target]:
     return list(dict.fromkeys(rows))
 
 
-def _valid_values() -> str:
-    numbers = ", ".join(str(number) for number in NUMBERS)
-    return f"use one or more of {numbers} (also written sm_90, 90a or sm_90a), or all"
+def _valid_values(word: str = "") -> str:
+    near = nearest(word, _SPELLINGS)
+    meant = "" if near is None else f"did you mean {_SPELLINGS[near].name}? "
+    return f"{meant}use one or more of {', '.join(TARGETS)} (also written 90, 90a or sm_90a), or all"

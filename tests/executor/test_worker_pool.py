@@ -13,7 +13,8 @@ import pytest
 
 from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.executor import make_executor
-from tileiras_build.executor.worker_pool import WorkerPool, describe_exit, memory_share
+from tileiras_build.executor.answers import describe_exit
+from tileiras_build.executor.worker_pool import WorkerPool, memory_share
 
 TASKS = "tests.executor.tasks"
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,7 +21,7 @@ def test_run_shows_and_saves_what_the_kernel_wrote(tmp_path, capsys):
 
 def test_verify_derives_inputs(capsys):
     assert main(["verify", VECTOR_ADD, "--sm", "90"]) == 0
-    assert "vector_add_f32: 3 arrays agree on 90" in capsys.readouterr().out
+    assert "vector_add_f32: 3 arrays agree on sm_90, " in capsys.readouterr().out
 
 
 def test_verify_takes_arguments(capsys):
@@ -108,10 +108,11 @@ def test_a_kernel_without_an_end_is_given_up(command, tmp_path, capsys):
 
 @pytest.mark.parametrize("command", ["run", "verify"])
 def test_there_is_a_limit_without_the_option(command):
-    from tileiras_build.cli import MAX_STEPS, _parser
+    from tileiras_build.command_line.options import MAX_STEPS
+    from tileiras_build.command_line.parser import parse
 
     words = [command, "k.tilebc", *(["--sm", "90"] if command == "verify" else [])]
-    assert _parser().parse_args(words).max_steps == MAX_STEPS == 1_000_000
+    assert parse(words).max_steps == MAX_STEPS == 1_000_000
 
 
 @pytest.mark.parametrize("word", ["0", "-5", "many"])

@@ -79,7 +79,7 @@ def test_endless_loop_stops_at_the_limit():
 
 def test_unknown_entry_and_wrong_parameters():
     module = parse_text(kernel({"px": "f32"}, ""))
-    with pytest.raises(InvalidInput, match="no entry 'other'; its entries are k"):
+    with pytest.raises(InvalidInput, match="no entry 'other'; use one of k"):
         interpreter.launch(module, "other", 1, [], memory=Memory())
     with pytest.raises(InvalidInput, match="takes 1 parameters, got 0"):
         interpreter.launch(module, "k", 1, [], memory=Memory())

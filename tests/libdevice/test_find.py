@@ -35,6 +35,7 @@ def test_no_installation_names_the_remedy(monkeypatch):
     def nothing(name):
         raise pathfinder.BitcodeLibNotFoundError(name)
 
+    monkeypatch.setattr(find, "find_in_wheels", lambda path: None)
     monkeypatch.setattr(pathfinder, "find_bitcode_lib", nothing)
     find._installed.cache_clear()
     try:

@@ -68,7 +68,7 @@ def test_the_journey_of_an_operation_is_the_one_it_makes():
 
 def test_readme_has_the_commands_at_the_top():
     top = "\n".join((ROOT / "README.md").read_text().splitlines()[:20])
-    assert "pip install -e '.[dev]' && scons -j2 sm=90,100" in top
+    assert "pip install -e '.[dev]' && scons sm=90,100" in top
     assert "pip install -e '.[dev]' && pytest -n auto" in top
 
 

@@ -9,6 +9,7 @@ LAYERS = (
     (
         "c_names",
         "cpp_names",
+        "deferral",
         "errors",
         "knobs",
         "files",
@@ -16,8 +17,11 @@ LAYERS = (
         "manifest_words",
         "names",
         "new_project",
+        "nvidia_wheels",
         "private_folder",
         "sources",
+        "terminal",
+        "units",
         "version",
     ),
     ("targets", "layouts", "reads"),
@@ -27,7 +31,7 @@ LAYERS = (
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
-    ("cli", "scons_tool", "__main__"),
+    ("cli", "command_line", "scons_tool", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
 

@@ -18,6 +18,7 @@ LIBRARIES = {
     "cuda.pathfinder",
     "cuda.tile",
     "importlib.metadata",
+    "rich",
 }
 STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
 
@@ -45,14 +46,83 @@ def test_the_runtime_is_imported_without_what_a_launch_needs():
     assert OF_A_LAUNCH.intersection(done.stdout.split()) == set()
 
 
-def test_a_kernel_of_single_numbers_is_compiled_without_arrays():
+# What no command for one kernel of single numbers imports, in its own process or in the one that compiles: arrays, the
+# network, other processes, and the search for toolkits.
+BESIDE_THE_POINT = {
+    "numpy",
+    "ml_dtypes",
+    "msgspec",
+    "cuda.pathfinder",
+    "importlib.metadata",
+    "asyncio",
+    "concurrent.futures",
+    "email",
+    "http",
+    "multiprocessing",
+    "secrets",
+    "socket",
+    "ssl",
+    "subprocess",
+    "sysconfig",
+    "unittest",
+    f"{PACKAGE.name}.executor.worker_pool",
+    f"{PACKAGE.name}.reads",
+}
+_OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.dialects", f"{PACKAGE.name}.driver"}
+_KERNEL = "examples/prebuilt/vector_add_f32.tilebc"
+_COMMANDS = {
+    # A table takes rich, which takes pickle.
+    "targets": ("main(['targets'])", (BESIDE_THE_POINT | _OF_THE_COMPILER) - {"pickle"}),
+    "targets --json": ("main(['targets', '--json'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
+    "--version": ("main(['--version'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
+    "as --version": (
+        "main(['as', '--version'])",
+        {"numpy", "ml_dtypes", "msgspec", "cuda.pathfinder", "xdsl", "llvmlite"},
+    ),
+    "lower": (f"main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'll', '-o', OUT])", BESIDE_THE_POINT | {"xdsl"}),
+    "lower in process": (
+        f"defer(); main(['lower', '{_KERNEL}', '--sm', '90', '--to', 'ptx', '-o', OUT, '--in-process'])",
+        BESIDE_THE_POINT,
+    ),
+    "as": (f"main(['as', '{_KERNEL}', '--gpu-name=sm_90', '-o', OUT])", BESIDE_THE_POINT | {"xdsl"}),
+    "assemble": (
+        f"""
+from {PACKAGE.name}.pipeline.job import Job
+from {PACKAGE.name}.targets import find_target
+from {PACKAGE.name}.tileiras_command import assemble
+defer()
+assemble(open("{_KERNEL}", "rb").read(), Job(find_target("sm_90")), "k", {{}})
+""",
+        BESIDE_THE_POINT,
+    ),
+}
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_a_command_imports_what_it_needs(command, tmp_path):
+    call, without = _COMMANDS[command]
     code = f"""
 import sys
-from pathlib import Path
-import {PACKAGE.name}
-assert {PACKAGE.name}.compile(Path("examples/prebuilt/vector_add_f32.tilebc").read_bytes(), "sm_90", stop_at="ptx").ptx
-print(*sys.modules)
+OUT = {str(tmp_path / "out")!r}
+from {PACKAGE.name}.cli import main
+from {PACKAGE.name}.deferral import defer
+{call}
+print(*sys.modules, sep="\\n")
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert {"numpy", "ml_dtypes", "cuda.pathfinder"}.intersection(done.stdout.split()) == set()
+    assert without.intersection(done.stdout.splitlines()) == set()
+
+
+def test_few_classes_are_defined_for_a_small_kernel(tmp_path):
+    code = f"""
+from {PACKAGE.name}.cli import main
+from {PACKAGE.name}.deferral import defer
+defer()
+main(["lower", "{_KERNEL}", "--sm", "90", "--to", "ptx", "-o", {str(tmp_path / "out")!r}, "--in-process"])
+from {PACKAGE.name}.dialects.deferred_definitions import _pending
+print(len(_pending))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 400

@@ -6,7 +6,7 @@ import pytest
 
 from tileiras_build.errors import InvalidInput
 from tileiras_build.manifest_words import VERSION
-from tileiras_build.reports.resources import ResourceRow, read_folder, read_manifest, resource_table, rows_of_manifest
+from tileiras_build.reports.resources import ResourceRow, print_resources, read_folder, read_manifest, rows_of_manifest
 
 
 def manifest(kernel="k", target="sm_90a", **resources) -> dict:
@@ -16,17 +16,18 @@ def manifest(kernel="k", target="sm_90a", **resources) -> dict:
 
 def test_shared_memory_is_static_and_dynamic():
     (row,) = rows_of_manifest(manifest(registers=32, shared=1024, stack=8, spill_stores=4, spill_loads=12))
-    assert row == ResourceRow("k", "sm_90a", 32, 1536, 8, 4, 12)
+    assert row == ResourceRow("k", "sm_90", 32, 1536, 8, 4, 12)
 
 
 def test_unknown_resources_are_dashes():
     (row,) = rows_of_manifest(manifest())
-    assert row.cells == ("k", "sm_90a", "-", "-", "-", "-", "-")
+    assert row.cells == ("k", "sm_90", "-", "-", "-", "-", "-")
 
 
-def test_table_is_sorted_by_kernel_and_number_and_aligned():
+def test_table_is_sorted_by_kernel_and_number_and_aligned(capsys):
     rows = [ResourceRow(kernel, sm, 8, 0, 0, 0, 0) for kernel in ("b", "long_name") for sm in ("sm_100", "sm_90")]
-    lines = resource_table(rows).splitlines()
+    print_resources(rows)
+    lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[2:]] == [
         ["b", "sm_90"], ["b", "sm_100"], ["long_name", "sm_90"], ["long_name", "sm_100"],
     ]  # fmt: skip
@@ -53,3 +54,8 @@ def test_file_that_is_no_manifest(tmp_path, text):
     path.write_text(text)
     with pytest.raises(InvalidInput, match="k.json: error.report-manifest.: this is not a launch manifest"):
         read_manifest(path)
+
+
+def test_sizes_are_in_kibibytes():
+    row = ResourceRow("k", "sm_90", 32, 48 << 10, 0, 12, 1024)
+    assert row.cells == ("k", "sm_90", 32, "48 KiB", "0", "12 B", "1 KiB")

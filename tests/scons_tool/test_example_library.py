@@ -34,5 +34,5 @@ def test_every_kernel_goes_through_every_stage_for_every_target(tmp_path):
 def test_wrong_target_is_one_sentence():
     done = run("-Q", "sm=91")
     assert done.returncode == 1
-    assert done.stderr.startswith("scons: *** error[unknown-target]: unknown target sm=91; use one or more of 80, ")
+    assert done.stderr.startswith("scons: *** error[unknown-target]: unknown target sm=91; use one or more of sm_80, ")
     assert len(done.stderr.splitlines()) == 1

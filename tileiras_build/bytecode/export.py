@@ -54,7 +54,7 @@ from tileiras_build.bytecode.pack import pack_arguments
 from tileiras_build.bytecode.signature import Argument as NamedArgument
 from tileiras_build.bytecode.signature import Signature, render
 from tileiras_build.bytecode.source_names import make_portable, with_producer
-from tileiras_build.errors import InvalidInput, Location
+from tileiras_build.errors import InvalidInput, Location, nearest
 from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
 
@@ -288,7 +288,8 @@ def _named(name: str, argument: Argument) -> Iterator[NamedArgument]:
 
 def _check_chosen(path, rows: Sequence[CaseRow], names: Sequence[str] | None) -> None:
     if unknown := sorted(set(names or ()) - {row.name for row in rows}):
-        raise bad_table(path, f"no case named {unknown[0]!r}")
+        near = nearest(unknown[0], [row.name for row in rows])
+        raise bad_table(path, f"no case named {unknown[0]!r}" + (f", did you mean {near}?" if near else ""))
 
 
 def export_file(

@@ -204,16 +204,13 @@ class _Agent(ProgramRun):
 
     def _items(self, op: Any) -> set[tuple[SSAValue, int]]:
         """What an operation reads: the item of each stage it names, which must be there."""
-        found = set()
-        stages = [op.stage] if hasattr(op, "stage") else [op.lhs_stage, op.rhs_stage]
-        for value in stages:
-            if value is not None:
-                found.add(self._item(op, self.numbers.get(value)))
-        return found
+        if hasattr(op, "stage"):
+            return {self._item(op, op.buffer, self.numbers.get(op.stage))}
+        places = ((op.lhs, op.lhs_stage), (op.rhs, op.rhs_stage))
+        return {self._item(op, buffer, self.numbers.get(stage)) for buffer, stage in places if stage is not None}
 
-    def _item(self, op: Any, stage: int | None) -> tuple[SSAValue, int]:
-        buffers = [value for value in op.operands if value.type.name == "nv_tileas.buffer"]
-        pipeline = self.pipelines[buffers[0]]
+    def _item(self, op: Any, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
+        pipeline = self.pipelines[buffer]
         held = range(self.released[pipeline], self.waited[pipeline])
         item = next((item for item in held if item % _stages(pipeline) == stage), None)
         if item is None:
@@ -238,6 +235,8 @@ class _Agent(ProgramRun):
 
     def issue(self, op: Any) -> None:
         """A commit gives the stage back once the product is done, so nothing is under way for the program."""
+        if op.waits:
+            self.wait(op)
         self._items(op)
         self._expect(op, self.released[op.pipeline])
         self._release_item(op.pipeline)
@@ -264,7 +263,7 @@ class _Agent(ProgramRun):
 
     def use_sum(self, op: Any) -> None:
         """A tile in tensor memory that has stages is that of an item which was waited for and is not released."""
-        tile = op.operands[0] if op.name == TMEM_LOAD else op.dest
+        tile = op.dest if op.name == TMEM_STORE else op.operands[0]
         if tile not in self.sums:
             return
         pipeline, stage = self.sums[tile], None if op.stage is None else self.numbers.get(op.stage)

@@ -1,14 +1,16 @@
-"""Tensor maps for launches by cuTile's own launcher: a function of machine code between it and the driver.
+"""What cuTile's own launcher does not do for a kernel: a function of machine code between it and the driver.
 
-cuTile's C code asks ``cuda.tile._load_libcuda`` for the driver's functions, once. ``install`` gives it ours for
-``cuLaunchKernelEx``: for a kernel that is not registered it calls the driver's and nothing else; for one with tensor maps it
-compares the parameters that they are made of with those of earlier launches, and puts the addresses of the maps behind the
-parameters'. Where they are new it asks Python, which encodes them (``_Record.miss``). It is LLVM's to compile: the package
-brings no compiler of C.
+cuTile's C code asks ``cuda.tile._load_libcuda`` for the driver's functions, once. ``install`` gives it ours for the one that
+launches (LAUNCHES): for a kernel that is not registered it calls the driver's and nothing else. For one that is, it compares
+the parameters that tensor maps are made of with those of earlier launches, puts the addresses of the maps behind the
+parameters', and asks for the dynamic shared memory where the launcher cannot. Where the parameters are new it asks Python,
+which encodes the maps (``_Record.miss``). Registered kernels are allowed their shared memory when the launcher loads them. The
+function is LLVM's to compile: the package brings no compiler of C.
 
 A record is words of 8 bytes, which Python writes and the function reads: the kernel's handle; how many parameters and maps it has;
 how many keys, and where they are: the number of a parameter, and 1 if it has 8 bytes; how many entries, and where they are:
-the value of each key, then the address of the maps. All is written under Python's lock, which cuTile's launcher holds.
+the value of each key, then the address of the maps; the bytes of dynamic shared memory. All is written under Python's lock,
+which cuTile's launcher holds.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..runtime.fast_binding import ALIGNMENT
@@ -28,17 +32,42 @@ if TYPE_CHECKING:
     from .devices.loaded import Loaded
 
 _LOADER = "cuda.tile._load_libcuda"  # imported by cuTile's C code when it first needs the driver
-_LAUNCH, _GET_KERNEL = "cuLaunchKernelEx", "cuLibraryGetKernel"
+_LAUNCHER = "cuda.tile._cext"  # cuTile's C code
+_GET_KERNEL = "cuLibraryGetKernel"
+_DRIVER_VERSION = 12000  # in which all of these functions are as they are now
 _SLOTS = 1024  # of the table of records, by the kernel's handle; a power of two
 _MOST_KERNELS = _SLOTS // 2
 _MOST_ENTRIES = 16
 _INVALID_VALUE = 1
-_FOUR = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+_MISS = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)
 _THREE = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)
 _PROC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p)
 
+
+@dataclass(frozen=True)
+class LaunchFunction:
+    """A function of the driver that launches: its parameters, and those of a call that passes on all but the addresses of
+    the kernel's parameters (``{params}``) and, where it is a parameter, the dynamic shared memory (``{shared}``)."""
+
+    parameters: str
+    call: str
+    shared: str = ""
+
+
+LAUNCHES = {
+    "cuLaunchKernel": LaunchFunction(
+        "i64 %kernel, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %shared, i64 %stream, ptr %params, ptr %extra",
+        "i64 %kernel, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 {shared}, i64 %stream, ptr {params}, ptr %extra",
+        "%shared",
+    ),
+    "cuLaunchKernelEx": LaunchFunction(
+        "ptr %config, i64 %kernel, ptr %params, ptr %extra", "ptr %config, i64 %kernel, ptr {params}, ptr %extra"
+    ),
+}
+"""Source: CUDA Driver API, "Execution Control"."""
+
 _TEXT = """
-define i32 @launch(ptr %config, i64 %kernel, ptr %params, ptr %extra) {{
+define i32 @launch({parameters}) {{
 entry:
   %table = inttoptr i64 {table} to ptr
   %real = inttoptr i64 {real} to ptr
@@ -53,7 +82,7 @@ probe:
   %none = icmp eq i64 %found, 0
   br i1 %none, label %plain, label %compare
 plain:
-  %plain_status = tail call i32 %real(ptr %config, i64 %kernel, ptr %params, ptr %extra)
+  %plain_status = tail call i32 %real({plain})
   ret i32 %plain_status
 compare:
   %record = inttoptr i64 %found to ptr
@@ -76,6 +105,9 @@ known:
   %entries = load i64, ptr %entries_at
   %first_at = getelementptr i64, ptr %record, i64 6
   %first = load ptr, ptr %first_at
+  %dynamic_at = getelementptr i64, ptr %record, i64 7
+  %dynamic_wide = load i64, ptr %dynamic_at
+  %dynamic = trunc i64 %dynamic_wide to i32
   %stride = add i64 %keys, 1
   br label %entry_loop
 entry_loop:
@@ -83,8 +115,14 @@ entry_loop:
   %more_entries = icmp ult i64 %e, %entries
   br i1 %more_entries, label %entry_start, label %unknown
 unknown:
-  %miss_status = tail call i32 %miss(ptr %config, i64 %kernel, ptr %params, ptr %extra)
-  ret i32 %miss_status
+  %made = call ptr %miss(i64 %kernel, ptr %params)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %refuse, label %launch_made
+refuse:
+  ret i32 {invalid}
+launch_made:
+  %made_status = call i32 %real({made})
+  ret i32 %made_status
 entry_start:
   %e_offset = mul i64 %e, %stride
   %values = getelementptr i64, ptr %first, i64 %e_offset
@@ -152,7 +190,7 @@ append_one:
   %m_next = add i64 %m, 1
   br label %append
 go:
-  %status = call i32 %real(ptr %config, i64 %kernel, ptr %pointers, ptr %extra)
+  %status = call i32 %real({known})
   ret i32 %status
 }}
 """
@@ -161,28 +199,28 @@ go:
 class LaunchShim:
     """The function and its records. ``install`` alone makes one."""
 
-    def __init__(self, real_get_address: Callable[..., int]):
-        self._real_get_address = real_get_address
+    def __init__(self, real_get_address: Callable[..., int], launch: str):
+        self._real_get_address, self._launch = real_get_address, launch
         self._table = (ctypes.c_uint64 * _SLOTS)()
         self._records: dict[int, _Record] = {}
         self._kept: list[_Record] = []  # all that the table has ever named
         self._pending = threading.local()
         self._get_address = _PROC(self._find)
         self._get_kernel = _THREE(self._kernel_found)
-        self._miss = _FOUR(self._missed)
-        self._real_launch: Callable[..., int] | None = None
+        self._miss = _MISS(self._missed)
+        self._function: _Compiled | None = None
         self._real_get_kernel: Callable[..., int] | None = None
         self.place = ctypes.c_void_p(_address(self._get_address))
         """What cuTile takes for the address of ``cuGetProcAddress``."""
 
     def pending(self, loaded: Loaded | None) -> None:
-        """The kernel that cuTile loads next in this thread, if it has tensor maps; None: no kernel of ours."""
+        """The kernel that cuTile loads next in this thread, if it is to be registered; None: no kernel of ours."""
         self._pending.loaded = loaded
 
     @property
     def is_in_use(self) -> bool:
         """Whether cuTile has asked for its functions."""
-        return self._real_launch is not None and self._real_get_kernel is not None
+        return self._function is not None and self._real_get_kernel is not None
 
     # ---- what cuTile's C code calls; nothing may be raised into it
     def _find(self, name: bytes, place: int, version: int, flags: int, status: int | None) -> int:
@@ -190,9 +228,8 @@ class LaunchShim:
         found = ctypes.c_void_p.from_address(place)
         if result or not found.value:
             return result
-        if name == _LAUNCH.encode():
-            self._real_launch = _FOUR(found.value)
-            self._function = _compiled(_address(self._table), found.value, _address(self._miss))
+        if name == self._launch.encode():
+            self._function = _compiled(self._launch, _address(self._table), found.value, _address(self._miss))
             found.value = self._function.address
         elif name == _GET_KERNEL.encode():
             self._real_get_kernel = _THREE(found.value)
@@ -207,29 +244,50 @@ class LaunchShim:
             self._forget(kernel)
             loaded = getattr(self._pending, "loaded", None)
             if loaded is not None:
-                self._register(_Record(kernel, loaded))
+                return self._register(_Record(kernel, loaded))
         return status
 
-    def _register(self, record: _Record) -> None:
+    def _register(self, record: _Record) -> int:
+        try:
+            record.allow_shared_memory()
+        except Exception:
+            return _INVALID_VALUE  # the kernel is loaded again in Python, where this is raised
         slot = (record.kernel >> 4) % _SLOTS
         while self._table[slot]:
             slot = (slot + 1) % _SLOTS
         self._records[record.kernel] = record
         self._kept.append(record)
         self._table[slot] = record.address
+        return 0
 
     def _forget(self, kernel: int) -> None:
         """The driver gives handles of unloaded kernels again: what was registered is of another kernel."""
         if (before := self._records.pop(kernel, None)) is not None:
             before.disown()
 
-    def _missed(self, config: int, kernel: int, params: int, extra: int | None) -> int:
+    def _missed(self, kernel: int, params: int) -> int:
         try:
-            assert self._real_launch is not None
-            pointers = self._records[kernel].miss(params)
-            return self._real_launch(config, kernel, ctypes.addressof(pointers), extra)
+            pointers = self._pending.pointers = self._records[kernel].miss(params)
         except Exception:
-            return _INVALID_VALUE  # the launch is made again in Python, where this is raised
+            return 0  # the launch is made again in Python, where this is raised
+        return ctypes.addressof(pointers)
+
+    def replace(self, words: list[int]) -> bool:
+        """Take the places of functions that cuTile has asked for already: ``words`` are where its C code keeps variables.
+
+        Does nothing, and answers False, unless each of the functions stands in exactly one of them.
+        """
+        places = {}
+        for name in (self._launch.encode(), _GET_KERNEL.encode()):
+            found = ctypes.c_void_p()
+            failed = self._real_get_address(name, ctypes.addressof(found), _DRIVER_VERSION, 0, None)
+            held = [word for word in words if ctypes.c_void_p.from_address(word).value == found.value]
+            if failed or not found.value or len(held) != 1:
+                return False
+            places[name] = held[0]
+        for name, place in places.items():
+            self._find(name, place, _DRIVER_VERSION, 0, None)
+        return self.is_in_use
 
     @property
     def has_room(self) -> bool:
@@ -258,9 +316,14 @@ class _Record:
             _address(self._rows),
             0,
             _address(self._entries),
+            launch.shared_memory.dynamic,
         ]
         self._words = (ctypes.c_uint64 * len(words))(*words)
         self.address = _address(self._words)
+
+    def allow_shared_memory(self) -> None:
+        """Let the kernel have the dynamic shared memory that it asks for. Raises InvalidInput[driver]."""
+        self._loaded.allow_shared_memory(self.kernel)
 
     def disown(self) -> None:
         """Be the record of no kernel."""
@@ -299,16 +362,38 @@ class _Compiled:
         self._engine, self.address = engine, address
 
 
-def _compiled(table: int, real: int, miss: int) -> _Compiled:
+def _compiled(launch: str, table: int, real: int, miss: int) -> _Compiled:
     from llvmlite import binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(_TEXT.format(table=table, real=real, miss=miss, mask=_SLOTS - 1, size=SIZE))
+    row = LAUNCHES[launch]
+    text = _TEXT.format(
+        table=table, real=real, miss=miss, mask=_SLOTS - 1, size=SIZE, invalid=_INVALID_VALUE, parameters=row.parameters,
+        plain=row.call.format(params="%params", shared=row.shared),
+        made=row.call.format(params="%made", shared="%dynamic"),
+        known=row.call.format(params="%pointers", shared="%dynamic"),
+    )  # fmt: skip
+    module = llvm.parse_assembly(text)
     module.verify()
     engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine(opt=2))
     engine.finalize_object()
     return _Compiled(engine, engine.get_function_address("launch"))
+
+
+def variables_of(module: str) -> list[int]:
+    """The addresses of the words of 8 bytes in which a module of C code keeps its variables; none where it is not loaded."""
+    words: list[int] = []
+    file, end = getattr(sys.modules.get(module), "__file__", None), None
+    for line in Path("/proc/self/maps").read_text().splitlines() if file else ():
+        bounds, flags, *_, inode, path = [*line.split(maxsplit=5), ""][:6]
+        start, stop = (int(bound, 16) for bound in bounds.split("-"))
+        # What the file holds no bytes for follows what it holds, in memory of no file.
+        is_own = path == file or (start == end and inode == "0" and not path)
+        end = stop if is_own else None
+        if is_own and flags.startswith("rw"):
+            words += range(start, stop, 8)
+    return words
 
 
 def _address(held: Any) -> int:
@@ -320,16 +405,21 @@ def _address(held: Any) -> int:
 _installed: LaunchShim | None = None
 
 
-def install() -> LaunchShim | None:
-    """Let cuTile launch through the function; None where it has its functions already."""
+def install(launch: str) -> LaunchShim | None:
+    """Let cuTile launch through the function, in the place of the driver's of that name; None where that cannot be done."""
     global _installed
-    if _installed is not None or _LOADER in sys.modules:
+    if _installed is not None:
         return _installed
+    asked_before = _LOADER in sys.modules
     try:
         loader = import_module(_LOADER)
     except OSError:
         return None
     real = _PROC(struct.unpack("<Q", ctypes.string_at(loader.cuGetProcAddress_v2_ptrptr, 8))[0])
-    _installed = LaunchShim(real)
-    loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(_installed.place)  # type: ignore[attr-defined]
+    shim = LaunchShim(real, launch)
+    if not asked_before:
+        loader.cuGetProcAddress_v2_ptrptr = ctypes.addressof(shim.place)  # type: ignore[attr-defined]
+    elif not shim.replace(variables_of(_LAUNCHER)):
+        return None
+    _installed = shim
     return _installed

@@ -1,11 +1,10 @@
 """Launches by cuTile's own C code, which looks at arguments faster than any Python does, of kernels that it can launch.
 
 cuTile's launcher asks a kernel object's ``_compile`` for a cubin when it has none for the arguments, keeps it, and launches
-it with as many threads as it is told (``launch_extended``). So a *twin* of the user's kernel, whose ``_compile`` gives
-our cubins, is launched in its place; the user's own kernel keeps what cuTile compiled for it. Tensor maps, of which that
-launcher knows nothing, are put beside the parameters on the way to the driver (``launch_shim.py``). It has one number of
-threads for all cubins of a kernel, and before 1.6 lets none take more shared memory than every kernel may: a kernel for
-which that does not do is launched by ``fast_launch`` from then on.
+it with as many threads as it is told. So a *twin* of the user's kernel, whose ``_compile`` gives our cubins, is launched
+in its place; the user's own kernel keeps what cuTile compiled for it. Tensor maps, of which that launcher knows nothing, and
+the shared memory of which older ones know nothing, are added on the way to the driver (``launch_shim.py``). It has one
+number of threads for all cubins of a kernel: a kernel with several is launched by ``fast_launch`` from then on.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ class Native:
         cutile = session.cutile
         self._may_load = threading.local()
         self.twin = cutile.twin(kernel, self._answer)
-        assert cutile.launch_extended is not None
-        self.launch = cutile.launch_extended
+        self.launch = cutile.launch_blocks
 
     def load_and_launch(
         self, stream: object, grid: object, arguments: tuple[object, ...], more: Mapping[str, bool]
@@ -68,11 +66,14 @@ class Native:
         compiled = self._compile(signature)
         if not is_native(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
             raise NotNative
-        if compiled.launch.tensor_maps and self._session.shim is not None:
+        if needs_shim(self._session, compiled):
+            assert self._session.shim is not None
             self._session.shim.pending(self._session.device.mapping(compiled))
-        dynamic = compiled.launch.shared_memory.dynamic
+        row, dynamic = self._session.cutile.row, compiled.launch.shared_memory.dynamic
+        if not row.asks_for_shared_memory:
+            return compiled.cubin, compiled.entry
         program = HostProgram(["Const"], [dynamic]) if dynamic else None
-        return compiled.cubin, compiled.entry, program, self._session.cutile.row.no_extras
+        return compiled.cubin, compiled.entry, program, row.no_extras
 
 
 class NotNative(Exception):
@@ -81,9 +82,15 @@ class NotNative(Exception):
 
 def is_native(session: Session, compiled: Compiled) -> bool:
     """Whether cuTile's launcher can launch a kernel."""
-    launch, row = compiled.launch, session.cutile.row
-    if not session.device.has_native_launcher or not row.launches_blocks:
+    if not session.device.has_native_launcher:
         return False
-    if launch.tensor_maps and not (session.shim is not None and session.shim.is_in_use and session.shim.has_room):
-        return False
-    return row.raises_shared_memory or launch.shared_memory.dynamic <= COMMON_SHARED_MEMORY
+    shim = session.shim
+    return not needs_shim(session, compiled) or (shim is not None and shim.is_in_use and shim.has_room)
+
+
+def needs_shim(session: Session, compiled: Compiled) -> bool:
+    """Whether cuTile's launcher lacks something that a launch of the kernel needs."""
+    dynamic, row = compiled.launch.shared_memory.dynamic, session.cutile.row
+    if compiled.launch.tensor_maps or (dynamic and not row.asks_for_shared_memory):
+        return True
+    return dynamic > COMMON_SHARED_MEMORY and not row.raises_shared_memory

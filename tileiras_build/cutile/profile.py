@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..emulator import Counters
 from ..emulator.counting import KINDS
 from ..files import write_files
-from ..reports.table import align
+from ..terminal import table_text
 from .reports import name_of
 
 if TYPE_CHECKING:
@@ -85,12 +85,12 @@ class Profile:
 
     def table(self) -> str:
         """One line for each kernel, and below it its instructions by kind."""
-        text = [align(COLUMNS, [row.cells() for row in self.rows.values()])]
+        text = [table_text(COLUMNS, [row.cells() for row in self.rows.values()])]
         kinds = [
             (name_of(row.entry), *(_grouped(row.counters.instructions.get(kind, 0)) for kind in KINDS))
             for row in self.rows.values()
         ]
-        return "\n\n".join([*text, align(("instructions of", *KINDS), kinds)])
+        return "\n\n".join([*text, table_text(("instructions of", *KINDS), kinds)])
 
     def write(self, file: str | None) -> None:
         """The table to standard error, for standard output is the script's; JSON to ``file``."""

@@ -49,7 +49,7 @@ class Session:
     def __init__(self, device: Device, cutile: Cutile):
         self.device, self.cutile = device, cutile
         self.compiler = Compiler(cutile, device)
-        self.shim: LaunchShim | None = install() if device.has_native_launcher else None
+        self.shim: LaunchShim | None = install(cutile.row.driver_launch) if device.has_native_launcher else None
 
     def kept(self, kernel: Any) -> Kept:
         """What is kept of a kernel."""

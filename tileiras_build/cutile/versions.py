@@ -26,24 +26,27 @@ class Version:
     """A release: ``release`` is "1.7" of 1.7.x, ``bytecode`` the newest version that it writes and calls released,
     ``convention`` the newest calling convention (a static method of CallingConvention).
 
-    Its launcher takes the number of threads of a block if ``launches_blocks``, and lets kernels take all the shared memory
-    that they ask for if ``raises_shared_memory``. ``masks`` are the attributes of an annotated function that the kernel's
-    class in C is made of, ``no_extras`` is what stands last in what ``_compile`` returns where there is nothing.
+    ``launcher`` launches with a number of threads, by the driver's ``driver_launch``; it asks for dynamic shared memory if
+    ``asks_for_shared_memory``, and lets kernels take all that they ask for if ``raises_shared_memory``. ``masks`` are the
+    attributes of an annotated function that the kernel's class in C is made of, ``no_extras`` is what stands last in what
+    ``_compile`` returns where there is nothing.
     """
 
     release: str
     bytecode: str
     convention: str
     masks: tuple[str, ...] = ("parameter_annotations",)
-    launches_blocks: bool = True
+    launcher: str = "launch_extended"
+    driver_launch: str = "cuLaunchKernelEx"
+    asks_for_shared_memory: bool = True
     raises_shared_memory: bool = True
     no_extras: list | tuple = ()
 
 
 _MASKS = ("constant_parameter_mask", "int64_index_parameter_mask", "int64_parameter_mask")
 VERSIONS: tuple[Version, ...] = (
-    Version("1.3", "13.2", "cutile_python_v1", _MASKS[:1], False, False, []),
-    Version("1.4", "13.3", "cutile_python_v1", _MASKS, True, False, []),
+    Version("1.3", "13.2", "cutile_python_v1", _MASKS[:1], "launch_with_block", "cuLaunchKernel", False, False),
+    Version("1.4", "13.3", "cutile_python_v1", _MASKS, raises_shared_memory=False, no_extras=[]),
     Version("1.5", "13.3", "cutile_python_v2", raises_shared_memory=False, no_extras=[]),
     Version("1.6", "13.4", "cutile_python_v2", no_extras=[]),
     Version("1.7", "13.4", "cutile_python_v2"),
@@ -81,7 +84,7 @@ class Cutile:
         self.signatures = self._module("compilation._signature")
         own = self._module("_cext")
         self.kernel_class: type = own.TileDispatcher
-        self.launch_extended: Callable[..., None] | None = getattr(own, "launch_extended", None)
+        self.launch_blocks: Callable[..., None] = getattr(own, self.row.launcher)
         self._twin_class = _twin_class(own.TileDispatcher)
         convention = getattr(own.CallingConvention, self.row.convention)
         self._convention = convention()

@@ -343,7 +343,7 @@ def defined_in(kind: type[Kind], *modules: ModuleType) -> list[type[Kind]]:
     """The operations, or attributes, that modules define, in their order: what has a name of its own in the dialect."""
     found = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
     homes = {module.__name__ for module in modules}
-    return [value for value in found if issubclass(value, kind) and value.__module__ in homes and "name" in vars(value)]
+    return [value for value in found if kind in value.__mro__ and value.__module__ in homes and "name" in vars(value)]
 
 
 def single_block(op: Operation, index: int = 0) -> Block:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import InvalidInput, Location
+from ..errors import InvalidInput, Location, one_of
 from ..files import read_file
 from ..launch_manifest import Launch as Manifest
 from ..launch_manifest import read_launch_manifest
@@ -51,7 +51,8 @@ def _choose(kernels: dict[str, Kernel], name: str | None, file: str) -> Kernel:
         return next(iter(kernels.values()))
     if name not in kernels:
         what = "several kernels are in this cubin" if name is None else f"the cubin has no kernel {name}"
-        raise InvalidInput("estimate-kernel", what, location=Location(file), remedy=f"--kernel {' or '.join(kernels)}")
+        remedy = f"{one_of(name or '', kernels)}, with --kernel"
+        raise InvalidInput("estimate-kernel", what, location=Location(file), remedy=remedy)
     return kernels[name]
 
 

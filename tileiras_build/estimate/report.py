@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..reports.table import align
+from ..terminal import table_text
+from ..units import size_text
 from .model import Estimate
 
 IS_A_MODEL = "an estimate by a model (docs/estimate.md): no clock has been seen"
@@ -20,7 +21,7 @@ def table(ours: Estimate, theirs: Estimate | None = None) -> str:
         else ("bound", "clocks", "of the estimate", "against", "of it")
     )
     rows = [(name, *(cell for one in columns for cell in _cells(one, name))) for name in names]
-    lines = [_head(ours), *_lines(ours), "", align(header, rows), "", _verdict("estimated", ours)]
+    lines = [_head(ours), *_lines(ours), "", table_text(header, rows), "", _verdict("estimated", ours)]
     if theirs is not None:
         lines += [_verdict("against", theirs), f"ratio: {ours.clocks / theirs.clocks:.2f} of its clocks"]
     return "\n".join([*lines, IS_A_MODEL])
@@ -41,7 +42,7 @@ def _lines(one: Estimate) -> Iterable[str]:
     extents = "x".join(map(str, launch.grid))
     yield f"grid {extents}, {launch.threads} threads: {waves.resident} blocks on a multiprocessor ({waves.limit})"
     yield f"waves {waves.waves:.2f}, tail {waves.tail:.0%}: the busiest multiprocessor has {waves.busiest} blocks of {waves.even:.2f}"
-    yield f"DRAM reads {_megabytes(one.read)}, writes {_megabytes(one.written)}; {one.timeline.in_flight / 1024:.1f} KiB of a block in flight"
+    yield f"DRAM reads {size_text(one.read)}, writes {size_text(one.written)}; {size_text(one.timeline.in_flight)} of a block in flight"
     if one.multiply_adds:
         yield f"a block alone: {one.timeline.clocks:.0f} clocks, {one.timeline.prologue:.0f} before its first product, " \
               f"{one.timeline.epilogue:.0f} behind its last"  # fmt: skip
@@ -57,10 +58,6 @@ def remarks(one: Estimate) -> Iterable[str]:
         yield f"{len(one.work.blind)} accesses at addresses that are not known are taken as coalesced and free of conflicts"
     if one.timeline.forced:
         yield f"{one.timeline.forced} waits whose end was not seen are taken as met"
-
-
-def _megabytes(size: float) -> str:
-    return f"{size / 1e6:.1f} MB"
 
 
 def _verdict(what: str, one: Estimate) -> str:

@@ -13,15 +13,14 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from contextlib import suppress
 from typing import Any
 
+from ..deferral import defer
 from ..errors import InternalError
 from ..pipeline.stages import load
+from .answers import describe_exit, result_of
 from .expendable import make_expendable
-from .worker import result_of
-from .worker_pool import describe_exit
 
 
 class ProcessEnded(InternalError):
@@ -134,6 +133,7 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
     make_expendable()
+    defer()
     try:
         try:
             answer = (True, load(function)(*arguments))
@@ -145,6 +145,8 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
     except KeyboardInterrupt:
         status = 130
     except BaseException:
+        import traceback
+
         traceback.print_exc()
     finally:
         sys.stderr.flush()

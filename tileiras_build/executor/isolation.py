@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ..pipeline.stages import load
 from .expendable import is_expendable
-from .process_config import process_config
 
 if TYPE_CHECKING:
     from .worker_pool import WorkerPool
@@ -32,6 +31,7 @@ def run_isolated(function: str, *arguments: object) -> object:
 
 
 def _pool() -> WorkerPool:
+    from .process_config import process_config
     from .worker_pool import WorkerPool
 
     with _starting:

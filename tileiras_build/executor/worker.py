@@ -12,15 +12,14 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal
 
 from ..errors import InternalError
 from ..pipeline.stages import load
 from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
+from .answers import Answer
 from .expendable import make_expendable
 
-Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
@@ -107,13 +106,6 @@ def _write_to(log: str) -> None:
     os.close(descriptor)
     sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
-
-
-def result_of(answer: Answer) -> Any:
-    """The call's result; raises what it raised."""
-    if answer[0]:
-        return answer[1]
-    raise answer[1]
 
 
 def _call(function: str, arguments: tuple) -> Answer:

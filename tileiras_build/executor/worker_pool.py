@@ -26,8 +26,9 @@ from typing import Any
 from ..errors import InternalError
 from ..private_folder import Scratch
 from . import fork_server
+from .answers import Answer, describe_exit, result_of
 from .process_config import process_config
-from .worker import Answer, result_of, serve, too_little
+from .worker import serve, too_little
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
@@ -231,17 +232,6 @@ def memory_share(workers: int) -> int:
     """The bytes that one of ``workers`` may take, so that together they leave something of this machine's memory."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(LEAST_MEMORY, int(MEMORY_SHARE * total / workers))
-
-
-def describe_exit(code: int | None) -> str:
-    """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
-    if code is None:
-        return "closed its pipe"
-    if code >= 0:
-        return f"exited with status {code}"
-    with suppress(ValueError):
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"was ended by signal {-code}"
 
 
 def _ready(connection: Connection, timeout: float | None) -> bool:

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..bytecode.reader import read_module
 from ..dialects.cuda_tile.ops_module import EntryOp, GlobalOp
 from ..dialects.cuda_tile.types import TileType
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, Unsupported, one_of
 from .faults import fault
 from .formats import from_words, held_values, storage_bits, to_words, word
 from .jitter import Choice
@@ -164,7 +164,7 @@ def find_entry(module: Operation, entry: str) -> EntryOp:
         raise InvalidInput(
             "no-such-entry",
             f"the module has no entry '{entry}'",
-            remedy=f"its entries are {', '.join(sorted(entries))}",
+            remedy=one_of(entry, sorted(entries)),
         )
     return entries[entry]
 

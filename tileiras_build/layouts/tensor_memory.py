@@ -131,6 +131,11 @@ def tensor_memory_tile(rows: int, columns: int, element_bits: int, num_warps: in
     return tile if tile.warp_words >= tile.shape.words and tile.total_words <= ALL_COLUMNS else None
 
 
+def allocated_columns(columns: int) -> int:
+    """Columns that an allocation for so many takes: a power of two (section 9.7.16.7.1)."""
+    return max(1 << (columns - 1).bit_length(), LEAST_COLUMNS)
+
+
 @dataclass(frozen=True)
 class ScaleColumns:
     """Scales of blocks along k in tensor memory (section 9.7.16.10.7); an instruction takes one, two or four of each line.

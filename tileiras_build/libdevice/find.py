@@ -7,6 +7,9 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 from ..names import LIBDEVICE_NAME as DEFAULT_NAME
+from ..nvidia_wheels import find_in_wheels
+
+_IN_WHEEL = f"cu13/nvvm/libdevice/{DEFAULT_NAME}"
 
 
 def find_libdevice(path: str | Path | None = None) -> Path:
@@ -28,6 +31,8 @@ def find_libdevice(path: str | Path | None = None) -> Path:
 
 @cache
 def _installed() -> Path:
+    if (found := find_in_wheels(_IN_WHEEL)) is not None:
+        return found
     from cuda import pathfinder
 
     try:

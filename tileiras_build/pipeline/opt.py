@@ -14,7 +14,7 @@ from xdsl.ir import Dialect
 
 from ..book.serializers import read_level
 from ..dialects.mlir_text import parse_checked
-from ..errors import InternalError, InvalidInput, Location
+from ..errors import InternalError, InvalidInput, Location, one_of
 from ..files import read_file
 from ..targets import find_target, target_of_options
 from . import text_format
@@ -94,7 +94,7 @@ def find_pass(name: str) -> type[EdgePass]:
     """The pass called ``name``; raises InvalidInput naming the valid ones."""
     passes = registry()
     if name not in passes:
-        raise InvalidInput("pass-unknown", f"{name!r} is not a pass", remedy=f"use one of {', '.join(sorted(passes))}")
+        raise InvalidInput("pass-unknown", f"{name!r} is not a pass", remedy=one_of(name, sorted(passes)))
     return passes[name]
 
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InternalError, InvalidInput
+from ..errors import InternalError, InvalidInput, one_of
 from ..sources import PACKAGE, Package, installed, library_version
 from .job import Job
 
@@ -197,8 +197,8 @@ def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
     for stage in table:
         if stage.name == name.removeprefix("."):
             return stage
-    valid = ", ".join(stage.name for stage in table)
-    raise InvalidInput("stage-unknown", f"{name!r} is not a stage", remedy=f"use one of {valid}")
+    remedy = one_of(name, [stage.name for stage in table])
+    raise InvalidInput("stage-unknown", f"{name!r} is not a stage", remedy=remedy)
 
 
 def between(source: str, target: str, table: tuple[Stage, ...] = STAGES) -> tuple[Stage, ...]:

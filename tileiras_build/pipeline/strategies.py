@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, Unsupported, one_of
 from ..targets import TARGETS, Target
 from .job import Job
 
@@ -50,6 +50,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-split-products",
                 "tileas-exchange-operands",
                 "tileas-select-async",
+                "tileas-keep-sums",
                 "tileas-specialize-warps",
                 "tileas-overlap-products",
                 "tileas-issue-ahead",
@@ -76,9 +77,8 @@ def choose(job: Job) -> Strategy:
         return _best(job)
     row = next((row for row in STRATEGIES if row.name == job.strategy), None)
     if row is None:
-        raise InvalidInput(
-            "strategy-unknown", f"{job.strategy!r} is not a pipeline strategy", remedy=f"use one of {', '.join(NAMES)}"
-        )
+        message = f"{job.strategy!r} is not a pipeline strategy"
+        raise InvalidInput("strategy-unknown", message, remedy=one_of(job.strategy, NAMES))
     return _checked(row, job)
 
 

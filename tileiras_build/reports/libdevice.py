@@ -7,7 +7,7 @@ import re
 from ..libdevice.blob import resolve
 from ..libdevice.library import Library
 from ..pipeline.ll_to_ptx.metadata import named_string
-from .table import align
+from ..terminal import table_text
 
 _DECLARED = re.compile(r"^declare [^@\n]*@([\w.$]+)\(", re.MULTILINE)
 _PROVIDED = ("llvm.", "vprintf", "__assertfail")
@@ -28,7 +28,7 @@ def linked_table(text: str, path: str | None, number: int) -> str:
         return "links nothing: the module names no libdevice"
     library = Library.from_blob(resolve(note, path))
     rows = [_row(library, name, number) for name in linked_functions(text, library)]
-    return align(("function", "lines of IR", "depends on the GPU", "with"), rows)
+    return table_text(("function", "lines of IR", "depends on the GPU", "with"), rows)
 
 
 def _row(library: Library, name: str, number: int) -> tuple[str, int, str, str]:

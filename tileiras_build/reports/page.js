@@ -8,7 +8,7 @@ const make = (tag, options = {}, ...children) => {
   node.append(...children);
   return node;
 };
-const bytes = (n) => (n === 0 ? "0" : n < 1024 ? `${n} B` : n < 1048576 ? `${+(n / 1024).toFixed(1)} KB` : `${+(n / 1048576).toFixed(1)} MB`);
+const bytes = (n) => (n === 0 ? "0" : n < 1024 ? `${n} B` : n < 1048576 ? `${+(n / 1024).toFixed(1)} KiB` : `${+(n / 1048576).toFixed(1)} MiB`);
 const seconds = (s) => (s < 0.9995 ? `${Math.round(s * 1000)} ms` : s < 100 ? `${s.toFixed(s < 10 ? 2 : 1)} s` : `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`);
 const several = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 const gpuNumber = (name) => parseInt(name.replace(/\D/g, ""), 10);

@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file
 from ..manifest_words import VERSION
-from .table import align
+from ..targets import name_of
+from ..terminal import print_table
+from ..units import size_text
 
 HEADER = ("kernel", "SM", "registers", "shared memory", "stack", "spill stores", "spill loads")
 
@@ -31,14 +34,20 @@ class ResourceRow:
     @property
     def cells(self) -> tuple[object, ...]:
         """The row as the table shows it."""
-        numbers = (self.registers, self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
-        return (readable(self.kernel), self.target, *("-" if number is None else number for number in numbers))
+        sizes = (self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
+        registers = "-" if self.registers is None else self.registers
+        return (
+            readable(self.kernel),
+            self.target,
+            registers,
+            *("-" if size is None else size_text(size) for size in sizes),
+        )
 
 
-def resource_table(rows: Iterable[ResourceRow]) -> str:
-    """The rows sorted by kernel and SM, as an aligned table."""
+def print_resources(rows: Iterable[ResourceRow], stream: TextIO | None = None) -> None:
+    """Write the rows sorted by kernel and SM, as a table."""
     ordered = sorted(rows, key=lambda row: (row.kernel, _number(row.target), row.target))
-    return align(HEADER, [row.cells for row in ordered]) if ordered else "no kernels"
+    print_table(HEADER, [row.cells for row in ordered], stream)
 
 
 def read_folder(folder: str | Path) -> list[ResourceRow]:
@@ -79,14 +88,15 @@ def _no_manifest(path: Path, error: Exception) -> InvalidInput:
 
 
 def rows_of_manifest(manifest: dict) -> Iterator[ResourceRow]:
-    """One row per kernel of a launch manifest."""
+    """One row per kernel of a launch manifest, which names the target as ptxas does."""
+    target = name_of(manifest["target"])
     for kernel, entry in manifest["kernels"].items():
         used = entry.get("resources", {})
         shared = used.get("shared")
         dynamic = entry.get("shared_memory", {}).get("dynamic", 0)
         total = None if shared is None else shared + dynamic
         spills = (used.get("spill_stores"), used.get("spill_loads"))
-        yield ResourceRow(kernel, manifest["target"], used.get("registers"), total, used.get("stack"), *spills)
+        yield ResourceRow(kernel, target, used.get("registers"), total, used.get("stack"), *spills)
 
 
 def _number(target: str) -> int:

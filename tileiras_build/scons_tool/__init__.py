@@ -2,11 +2,12 @@
 
     from tileiras_build import scons_tool
 
-    variables = scons_tool.variables(ARGUMENTS)                     # sm=, opt=, lineinfo=, build_dir=, ...
-    env = Environment(variables=variables, tools=["tileiras"])
+    env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=["tileiras"])  # sm=, opt=, build_dir=, ...
     Default(env.KernelLibrary("kernels", Glob("kernels/*.py")))
 
-The import makes the name ``tileiras`` known to SCons; ``tools=[scons_tool.generate]`` is the same.
+The import makes the name ``tileiras`` known to SCons; ``tools=[scons_tool.generate]`` is the same. ``variables`` are what a
+project adds options of its own to; without them an environment has the tool's. ``scons -h`` explains them all, and an option
+that neither the tool has nor the project's build scripts name is refused.
 """
 
 from .reading import READING  # isort: skip  (first: it watches what build scripts do from here on)
@@ -14,10 +15,10 @@ from pathlib import Path
 
 import SCons.Tool
 
+from .build_options import variables
 from .library import exists, generate
-from .settings import refuse_unknown, variables
 
-__all__ = ["READING", "exists", "generate", "refuse_unknown", "variables"]
+__all__ = ["READING", "exists", "generate", "variables"]
 
 # At the end: a tool of that name in the project's own site_scons comes first.
 SCons.Tool.DefaultToolpath.append(str(Path(__file__).parent / "toolpath"))

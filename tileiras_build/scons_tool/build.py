@@ -23,6 +23,7 @@ from ..reads.places import Places
 from ..reads.record import Comparison
 from ..reports.timeline import Recorder
 from .artifact import ArtifactFile, make_artifact
+from .build_options import fail
 from .exports import ExportReads
 from .orphans import describe, find_orphans, remove_orphans
 from .partial import Libraries, Part, only_artifacts
@@ -32,6 +33,7 @@ from .records import Records
 from .running import start_executor
 from .shortcut import Run, Shortcut
 from .timing import keep_timeline
+from .unknown_names import refuse_options, refuse_targets
 
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 PATIENCE = 0.8  # seconds for running steps to end after a signal
@@ -80,6 +82,7 @@ class Build:
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.evaluated)
+        self._check_names_first()
         self.records.attach()
         if sys.stdout.isatty():
             sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
@@ -116,6 +119,28 @@ class Build:
             self.visited.append(node)
         self.progress.evaluated(node)
         self.records.step()
+
+    def _check_names_first(self) -> None:
+        """Look at the command line's names once the build scripts are read: later SCons takes an exit for a failed step."""
+        main = SCons.Script.Main
+        build = main._build_targets
+
+        def check_and_build(*arguments):
+            self._refuse_unknown_names()
+            return build(*arguments)
+
+        main._build_targets = check_and_build
+
+    def _refuse_unknown_names(self) -> None:
+        """End SCons for options and targets that nothing is called."""
+        with READING.aside():
+            try:
+                refuse_options(READING.sources())
+                # A run of some kernels has not made the nodes of the others.
+                if self.part is None:
+                    refuse_targets()
+            except TileirasError as error:
+                fail(error)
 
     def settled(self, node) -> None:
         """``node`` is current, and SCons will not look at it."""
@@ -160,6 +185,8 @@ class Build:
 
     def _finish(self) -> None:
         self._executor.close()
+        if not self._begun:
+            return
         option = SCons.Script.GetOption
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:

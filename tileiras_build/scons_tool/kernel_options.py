@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, nearest
 from .kernel import Kernel
 from .settings import DEFAULTS, Settings
 
@@ -50,19 +50,23 @@ def settings_by_kernel(
             known[key] = read(**options_of(rows, key))
         found[kernel.name] = known[key]
     if unused:
-        error = _unused(library, sorted(unused), later is not None)
+        error = _unused(library, sorted(unused), list(found), later is not None)
         if later is None:
             raise error
         later(error)
     return found
 
 
-def _unused(library: str, patterns: list[str], incomplete: bool) -> InvalidInput:
+def _unused(library: str, patterns: list[str], known: list[str], incomplete: bool) -> InvalidInput:
     message = f"no kernel of library {library} is called {' or '.join(patterns)}"
     if incomplete:
         message += ", of those that are known: the kernels of a file that failed are not"
         return InvalidInput("library-pattern", message, remedy="correct that file first")
-    return InvalidInput("library-pattern", message, remedy="name a kernel, or a pattern such as matmul_*, in kernels=")
+    near = nearest(patterns[0], known)
+    meant = "" if near is None else f"did you mean {near}? "
+    return InvalidInput(
+        "library-pattern", message, remedy=f"{meant}name a kernel, or a pattern such as matmul_*, in kernels="
+    )
 
 
 def check_options(library: str, rows: Rows) -> None:

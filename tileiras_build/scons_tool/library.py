@@ -27,9 +27,11 @@ from . import commands, packages, report, tilecpp
 from .actions import StageAction, step_timeout
 from .artifact import ArtifactFile, attach
 from .build import Build, changes_files, new_comparison
+from .build_options import complete, fail
 from .cuts import Cuts
 from .decider import has_changed
 from .exports import CASES, SUFFIX, BuiltNames, ExportAction
+from .jobs import use_all_cores
 from .kernel import Kernel, stem
 from .kernel_options import Rows, check_files, check_options, settings_by_kernel
 from .partial import LibraryAlias, library_alias, own_view
@@ -37,7 +39,7 @@ from .progress import Step
 from .reading import READING, path_of_steps
 from .records import lock_folder
 from .running import warm_up
-from .settings import DEFAULTS, Settings, fail, is_explaining, is_pruning, read_settings
+from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
 from .shortcut import Shortcut, Standing, say_up_to_date
 from .tilecpp_files import TileCppFiles
 from .timing import BUILD
@@ -60,6 +62,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     gc.disable()
     # By default SCons takes a file of three days ago for unchanged where its time stamp is, even if it was set back.
     SCons.Script.SetOption("max_drift", -1)
+    complete(env)
     build = _build_of_this_run(env, executor)
     env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
@@ -77,6 +80,11 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
     """One per process: environments share the workers and the counts. Ends SCons if there is nothing to do."""
     global _current
     if _current is None:
+        use_all_cores()
+        if SCons.Script.GetOption("help"):
+            from .option_help import help_text
+
+            SCons.Script.Help(help_text(env))
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
         shortcut = Shortcut(READING, folder)
         # What is up to date says nothing of files that nothing is made from any more.

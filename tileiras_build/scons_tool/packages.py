@@ -23,11 +23,12 @@ from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
+from .build_options import fail
 from .partial import LibraryAlias
 from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .report import CURRENT, shown
-from .settings import DEFAULTS, fail
+from .settings import DEFAULTS
 
 PACKAGE, INSTALL = "package", "install"
 _OWN = ("scons_tool/packages.py",)

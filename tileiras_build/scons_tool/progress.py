@@ -1,11 +1,11 @@
 """What a build shows: a line per step with counts, and at the end the table of resources and the failures.
 
-On a terminal one line is updated in place, with percent and time to go; elsewhere (logs, CI) each step is a line.
+On a terminal one line is updated in place, with percent and time to go; elsewhere (logs, CI) each step is a line. The last
+line says what to do next.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 import time
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TextIO
 
 import SCons.Node
+import SCons.Node.Alias
+import SCons.Script
 
 from ..errors import TileirasError
-from ..reports.resources import read_manifest, resource_table
-from ..reports.table import align
-from .status_line import is_terminal, status_line
+from ..reports.resources import print_resources, read_manifest
+from ..terminal import RunningLine, coloured, first_place, is_terminal
 
 TABLE_LIMIT = 200  # rows; a longer table is left to `tileiras-build report`
-DIAGNOSTIC_WIDTH = 90  # in the list of failures; SCons has shown it whole when it happened
 _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 
 
@@ -47,9 +47,9 @@ class Progress:
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
         self.done = self.built = self.settled_steps = 0
         self.running: dict[SCons.Node.Node, str] = {}
-        self._start = 0.0
-        self._in_place = is_terminal(stream)
-        self._line_open = False
+        self._start = time.monotonic()
+        self._line = RunningLine(stream) if is_terminal(stream) else None
+        self._shown = self._ended = 0
         self._lock = threading.RLock()
 
     def add(self, node, step: Step, manifest=None) -> None:
@@ -76,37 +76,36 @@ class Progress:
                 self.stream.write(line + "\n")
                 return
             self.built += 1
-            self._start = self._start or time.monotonic()
             self.running[target[0]] = " ".join(line.split())
-            total = len(self.steps) - self.settled_steps
-            if self._in_place:
-                self._update()
+            if self._line is not None:
+                self._update(self._line)
             else:
-                self.stream.write(f"[{self.done:>{len(str(total))}}/{total}] {line}\n")
+                done, total = self._count()
+                self.stream.write(f"[{done:>{len(str(total))}}/{total}] {line}\n")
                 self.stream.flush()
 
     def ended(self, node) -> None:
         """The step that makes ``node`` has ended, well or not."""
         with self._lock:
-            if self.running.pop(node, None) and self._in_place:
-                self._update()
+            if self.running.pop(node, None) and self._line is not None:
+                self._update(self._line)
 
     def end_line(self) -> None:
-        """Leave the updated line on the terminal, so that other text starts below it."""
+        """Take the line of the running steps away, so that other text starts in its place."""
         with self._lock:
-            if self._line_open:
-                self.stream.write("\n")
-                self.stream.flush()
-                self._line_open = False
+            if self._line is not None:
+                self._line.clear()
 
-    def _update(self) -> None:
-        running, seconds = self.running.values(), time.monotonic() - self._start
-        done, built = self.done - len(running), self.built - len(running)
-        width = shutil.get_terminal_size().columns - 1
-        line = status_line(done, len(self.steps) - self.settled_steps, running, seconds, built, width)
-        self.stream.write(f"\r\x1b[K{line}")
-        self.stream.flush()
-        self._line_open = True
+    def _count(self) -> tuple[int, int]:
+        """How many steps are done or begun, of how many: neither is ever less than it was."""
+        self._shown = max(self._shown, self.done + self.settled_steps)
+        return self._shown, len(self.steps)
+
+    def _update(self, line: RunningLine) -> None:
+        begun, total = self._count()
+        # SCons looks at a step before it begins: until then it counts as done.
+        self._ended = max(self._ended, begun - len(self.running))
+        line.update(self._ended, total, " | ".join(self.running.values()))
 
     def summarize(self, failures: list, build_dir: str) -> None:
         """Print the table of the cubins that are current, and what failed; nothing if nothing was built."""
@@ -117,9 +116,20 @@ class Progress:
         lost = {(step.target, step.kernel) for step, _ in failed}
         self._print_table(lost, build_dir)
         if failed:
-            rows = [(step.kernel, step.target or "-", step.stage, _first_line(failure)) for step, failure in failed]
             self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
-            self.stream.write(align(("kernel", "SM", "stage", "diagnostic"), rows) + "\n")
+            for step, failure in failed:
+                self._print_failure(step, str(failure.errstr))
+        seconds = time.monotonic() - self._start
+        self.stream.write(
+            f"\n{_count(self.built - len(failed), 'step')} made in {seconds:.1f} s; {next_step(failures)}\n"
+        )
+
+    def _print_failure(self, step: Step, text: str) -> None:
+        """What failed, and below it all that was said of it."""
+        said = "\n".join(f"  {line}" for line in text.splitlines())
+        self.stream.write(
+            coloured(f"{step.kernel} {step.target} {step.stage}:".replace("  ", " ") + f"\n{said}\n", self.stream)
+        )
 
     def lost_nodes(self, failures: list) -> set:
         """The nodes of steps that have failed, or were not made because others have."""
@@ -167,7 +177,8 @@ class Progress:
             except TileirasError:
                 unreadable += 1
         if rows:
-            self.stream.write(f"\n{resource_table(rows)}\n")
+            self.stream.write("\n")
+            print_resources(rows, self.stream)
         if unreadable:
             self.stream.write(f"{_count(unreadable, 'launch manifest')} cannot be read\n")
 
@@ -181,9 +192,16 @@ def _node(failure):
     return failure.node[0] if isinstance(failure.node, (list, tuple)) else failure.node
 
 
-def _first_line(failure) -> str:
-    line = str(failure.errstr).partition("\n")[0]
-    return line if len(line) <= DIAGNOSTIC_WIDTH else line[: DIAGNOSTIC_WIDTH - 3] + "..."
+def next_step(failures: list) -> str:
+    """What to do now, in half a sentence."""
+    option, asked = SCons.Script.GetOption, set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
+    if failures:
+        place = first_place("\n".join(str(failure.errstr) for failure in failures))
+        rest = "" if option("keep_going") or len(failures) > 1 else "; scons -k makes what can be made"
+        return f"next: {f'correct {place}' if place else 'correct what is said above'} and run scons again{rest}"
+    aliases = SCons.Node.Alias.default_ans
+    left = [name for name in ("verify", "package") if name not in asked and (name == "verify" or aliases.lookup(name))]
+    return f"next: scons {left[0]}" if left else "next: scons report"
 
 
 class BelowLine:
@@ -193,9 +211,10 @@ class BelowLine:
         self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
-        """Write ``text`` below the progress line."""
+        """Write ``text`` in the place of the progress line, which comes back below it."""
         self._before()
-        return self._stream.write(text)
+        self._stream.write(coloured(text, self._stream))
+        return len(text)
 
     def __getattr__(self, name: str):
         return getattr(self._stream, name)

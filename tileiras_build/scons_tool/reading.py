@@ -156,7 +156,11 @@ class Reading:
 
     def code(self) -> Code:
         """What the build scripts' own code, and the user's that they import, says of what was not watched."""
-        return Code.of(self.scripts.union(node.get_abspath() for node in SCons.Node.SConscriptNodes))
+        return Code.of(self.sources())
+
+    def sources(self) -> set[str]:
+        """The build scripts, and the user's own code that they import."""
+        return self.scripts.union(node.get_abspath() for node in SCons.Node.SConscriptNodes)
 
     def add_file(self, path: str) -> None:
         """Note the state of a file, before it is read."""

@@ -128,7 +128,7 @@ class Shortcut:
 
     def _is_current(self, record: dict) -> bool:
         """Whether a run would be asked the same, and see the same but for the contents of files."""
-        if record["key"] != self.key or record["arguments"] not in (None, sys.argv[1:]):
+        if record["key"] != self.key or record["arguments"] not in (None, _asked()):
             return False
         if any(variable(name) != value for name, value in record["variables"].items()):
             return False
@@ -165,7 +165,7 @@ class Shortcut:
             "folders": self.reading.folders,
             "variables": self.reading.variables,
             "digests": known_digests(),
-            "arguments": sys.argv[1:] if self._code.asks_command_line else None,
+            "arguments": _asked() if self._code.asks_command_line else None,
         }
         whole = None if self._code.asks_nodes else run.whole
         owners = self._owners(run, whole) if whole is not None else {}
@@ -360,11 +360,21 @@ def _made_paths(artifacts: list, visited: list) -> set[str]:
     return made | {node.get_abspath() for node in artifacts}
 
 
+def _words() -> list[str]:
+    """The command line, after the words that SCons puts before it."""
+    return [*os.environ.get("SCONSFLAGS", "").split(), *sys.argv[1:]]
+
+
+def _asked() -> list[str]:
+    """What a build script may see of the command line, and the number of jobs that nobody has to name."""
+    return [*_words(), str(SCons.Script.GetOption("num_jobs"))]
+
+
 def _split_options() -> tuple[list[str], list[str]]:
     """The command line without the number of jobs: options, and the rest."""
     options: list[str] = []
     rest: list[str] = []
-    arguments = iter(sys.argv[1:])
+    arguments = iter(_words())
     for argument in arguments:
         if argument in ("-j", "--jobs"):
             next(arguments, None)
@@ -374,7 +384,7 @@ def _split_options() -> tuple[list[str], list[str]]:
 
 
 def _unusual_options() -> bool:
-    return not _OPTIONS.issuperset(_split_options()[0]) or bool(os.environ.get("SCONSFLAGS"))
+    return not _OPTIONS.issuperset(_split_options()[0])
 
 
 def _key() -> str:

@@ -24,8 +24,8 @@ from ..executor import Executor
 from ..executor.watched import run_watched
 from ..files import read_file
 from ..pipeline.stages import Stage, find, source_digest
-from ..reports.table import align
 from ..targets import Target
+from ..terminal import print_table
 from .actions import WorkerAction, because, kernel_name, step_timeout
 from .exports import CALL
 from .progress import Step
@@ -146,7 +146,8 @@ class Verification:
         rows = [row for node, step in self.nodes.items() if node.get_state() in _CURRENT for row in _rows(node, step)]
         if rows and not SCons.Script.GetOption("silent"):
             self.build.progress.end_line()
-            print(f"\n{align(_COLUMNS, rows)}")
+            print()
+            print_table(_COLUMNS, rows)
 
 
 def _may_have_references(file) -> bool:

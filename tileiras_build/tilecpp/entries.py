@@ -9,7 +9,7 @@ from ..bytecode.writer import write_module
 from ..c_names import c_names
 from ..cpp_names import readable
 from ..dialects.cuda_tile import EntryOp
-from ..errors import InvalidInput, Location
+from ..errors import InvalidInput, Location, one_of
 
 
 def entries_of(data: bytes) -> list[str]:
@@ -33,7 +33,7 @@ def pick_named(data: bytes, names: Sequence[str], stem: str, path: str, target: 
     known = entries_of(data)
     for name in names:
         if not any(name in names_of(symbol) for symbol in known):
-            remedy = f"name some of {', '.join(map(readable, known))}"
+            remedy = one_of(name, map(readable, known))
             raise InvalidInput("export-kernel", f"no kernel is called {name}", location=Location(path), remedy=remedy)
     entries = [symbol for symbol in known if any(name in names_of(symbol) for name in names)]
     return {part_name(stem, entries, known): pick(data, entries, known, path, target)}

@@ -7,7 +7,7 @@ import pytest
 
 from tileiras_build.executor.cache import BuildCache, StoreError, open_store
 from tileiras_build.executor.cache.action_result import Digest
-from tileiras_build.executor.cache.build_cache import FAILURES, Counts, size_text
+from tileiras_build.executor.cache.build_cache import FAILURES, Counts
 from tileiras_build.executor.cache.store import BLOBS, RESULTS, StoreInterrupted, StoreTooSlow
 
 KEY, OTHER = "ab" * 32, "cd" * 32
@@ -217,11 +217,5 @@ def test_summary_counts_steps_and_bytes(cache):
     assert cache.summary() == ""
     cache.counts = Counts(hits=99, misses=1, damaged=1, read=4_100_000, written=12_340)
     assert cache.summary() == (
-        f"cache {cache.store.place}: 99 of 100 steps found (99.0 %), 4.1 MB read, 12.3 kB written; 1 damaged, made anew"
+        f"cache {cache.store.place}: 99 of 100 steps found (99.0 %), 3.91 MiB read, 12.1 KiB written; 1 damaged, made anew"
     )
-
-
-def test_sizes_have_units():
-    assert [size_text(size) for size in (0, 999, 1000, 2.5e6, 3e9, 4e12)] == [
-        *("0 B", "999 B", "1.0 kB", "2.5 MB", "3.0 GB", "4000.0 GB")
-    ]

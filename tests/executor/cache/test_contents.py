@@ -13,6 +13,7 @@ from tileiras_build.executor.cache import BuildCache, contents, open_store
 from tileiras_build.executor.cache.action_result import Digest
 from tileiras_build.executor.cache.contents import Damage, measure, parse_size, remove, trim, verify
 from tileiras_build.executor.cache.store import BLOBS, RESULTS
+from tileiras_build.units import size_text
 
 KEYS = ["aa" * 32, "bb" * 32, "cc" * 32]
 SHARED = b"shared" * 100
@@ -39,12 +40,12 @@ def test_contents_are_counted(store, tmp_path):
     (tmp_path / "cas/aa").mkdir(exist_ok=True)
     (tmp_path / "cas/aa/.half.tmp").write_bytes(b"x")
     records = sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
-    assert str(measure(tmp_path)) == f"3 steps, 4 files, {records / 1000:.1f} kB; 1 temporary file of ended builds"
+    assert str(measure(tmp_path)) == f"3 steps, 4 files, {size_text(records)}; 1 temporary file of ended builds"
     assert measure(tmp_path).size == records
 
 
 def test_empty_folder_is_an_empty_cache(tmp_path):
-    assert str(measure(tmp_path)) == "0 steps, 0 files, 0 B"
+    assert str(measure(tmp_path)) == "0 steps, 0 files, 0"
 
 
 def test_what_is_no_folder_is_refused(tmp_path):
@@ -233,7 +234,7 @@ def test_record_that_goes_away_meanwhile_is_not_damaged(store, tmp_path, monkeyp
     assert list(verify(tmp_path)) == []
 
 
-@pytest.mark.parametrize(("text", "size"), [("0", 0), ("1500", 1500), ("500M", 500_000_000), ("2.5G", 2_500_000_000)])
+@pytest.mark.parametrize(("text", "size"), [("0", 0), ("1500", 1500), ("500M", 500 << 20), ("2.5 GiB", 5 << 29)])
 def test_sizes_are_read(text, size):
     assert parse_size(text) == size
 

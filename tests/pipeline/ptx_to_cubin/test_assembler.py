@@ -56,6 +56,7 @@ def test_something_else_is_not_ptxas(tmp_path):
 
 @pytest.fixture
 def no_wheel(monkeypatch):
+    monkeypatch.setattr(module, "find_in_wheels", lambda path: None)
     monkeypatch.setattr(pathfinder, "find_nvidia_binary_utility", lambda name: None)
     module._installed.cache_clear()
     yield

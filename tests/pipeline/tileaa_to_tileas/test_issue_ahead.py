@@ -39,7 +39,7 @@ def test_the_next_product_comes_right_behind_the_reading_of_the_last_sum():
 
 def test_both_products_of_attention_are_under_way_while_threads_compute():
     """The later product of the last iteration and the first of the next, before the softmax of this one."""
-    found = events("weighted")
+    found = events("weighted_bf16")
     assert found[: found.index("reduce")] == ["tmem_store", "async.umma", "tmem_load", "if", "async.umma"]
 
 
@@ -48,6 +48,6 @@ def test_operands_that_the_loop_computes_are_not_there_ahead():
     assert found.count("if") == 1  # the first product's; the second's left operand is stored in the loop
 
 
-@pytest.mark.parametrize("name", ["weighted_steps", "weighted", "fed_back"])
+@pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back"])
 def test_proof_of_pipelines(name):
     assert check_pipelines(parse(compiled(KERNELS, name, "sm_100").tileas.encode())) > 0

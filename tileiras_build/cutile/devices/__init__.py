@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import InvalidInput
+from ...errors import InvalidInput, one_of
 
 if TYPE_CHECKING:
     from ...runtime.arguments import ArrayView
@@ -84,4 +84,4 @@ def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Devic
         from .cpu import CpuDevice
 
         return CpuDevice(target, **options)
-    raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=f"use one of {', '.join(DEVICES)}")
+    raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=one_of(str(kind), DEVICES))

@@ -167,10 +167,10 @@ class GpuDevice:
         self._make_ready()
         with self.driver.relaxed_capture():
             kernel = self.driver.kernel(self.driver.load(compiled.cubin), compiled.entry)
-            for device in range(self.driver.device_count()):
-                self.driver.allow_shared_memory(kernel, device, compiled.launch.shared_memory.dynamic)
+            loaded = Loaded(compiled, int(kernel), self.target, self.driver, self._call)
+            loaded.allow_shared_memory(int(kernel))
             self.driver.call("cuKernelGetFunction", kernel)  # else it is loaded by its first launch
-        return Loaded(compiled, int(kernel), self.target, self.driver, self._call)
+        return loaded
 
     def _place(self, table: ArrayTable, handle: int, placed: list[int]) -> int:
         """A list's table in memory that is there for this launch alone, in the order of the stream."""

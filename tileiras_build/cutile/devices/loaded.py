@@ -49,6 +49,11 @@ class Loaded:
         if status:
             self.failed(status)
 
+    def allow_shared_memory(self, kernel: int) -> None:
+        """Let ``kernel``, a handle of this kernel, have its dynamic shared memory on every GPU. Raises InvalidInput[driver]."""
+        for device in range(self._driver.device_count()):
+            self._driver.allow_shared_memory(kernel, device, self.compiled.launch.shared_memory.dynamic)
+
     def block(self) -> Block:
         """One that no launch is using."""
         try:

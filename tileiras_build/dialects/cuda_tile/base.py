@@ -30,6 +30,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..deferred_definitions import when_defined
 from ..ir import item
 from .enums import EnumAttr
 from .types import PointerType, TileType
@@ -105,6 +106,12 @@ def row(name: str, kind: type[C], meaning: str) -> type[C]:
 def define(cls: type[C]) -> type[C]:
     """Decorate an operation class: IRDL accessors, and a verifier made of counts, properties, traits and CHECKS."""
     cls = irdl_op_definition(cls)
+    when_defined(cls, _complete)
+    OPERATIONS.append(cls)
+    return cls
+
+
+def _complete(cls: type[TileOperation]) -> None:
     definition = cls.get_irdl_definition()
     _read_by_place(cls, definition)
     operands = _count_range(definition.operands, VarOperandDef, OptOperandDef)
@@ -139,8 +146,6 @@ def define(cls: type[C]) -> type[C]:
             raise VerifyException(f"{self.name}: {problem}") from None
 
     cls.verify_ = verify_  # type: ignore[method-assign]  # the class is still being made
-    OPERATIONS.append(cls)
-    return cls
 
 
 def _type(op: object, name: str) -> Attribute:

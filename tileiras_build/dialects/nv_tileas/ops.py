@@ -63,6 +63,9 @@ ADDED: dict[str, Declared] = {
         "warpgroup": TEXT.optional(),
         "tensor_memory": TEXT.optional(),
         "tensor_words": I32.optional(),
+        # Its sum stays in tensor memory, where each iteration scales it; its left operand stays in shared memory.
+        "rescaled": FLAG,
+        "resident": FLAG,
         # Parts along k in which operands pass through scratch that no instruction for matrices takes.
         "k_parts": I32.optional(1),
     },
@@ -274,6 +277,14 @@ TmemStoreOp = define(
     attributes={"line_dim": I32.optional()},
     facts=OWN,
 )
+TmemScaleOp = define(
+    "nv_tileas.tmem_scale",
+    "tile factor enabled?",
+    "",
+    "multiply a tile by factors, but where all of a warp's are 1, or nothing where not enabled",
+    pure=False,
+    facts=OWN,
+)
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
     "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage?",
@@ -281,7 +292,8 @@ AsyncUmmaOp = define(
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
-    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG},
+    # ``waits``: it first waits for the stage, which no other thread reads.
+    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "waits": FLAG},
     facts=SCALAR,
 )
 UmmaCommitOp = define(
@@ -346,6 +358,7 @@ SCHEDULED = (
     AllocTmemOp,
     TmemLoadOp,
     TmemStoreOp,
+    TmemScaleOp,
     AsyncUmmaOp,
     UmmaCommitOp,
     UmmaAcquireOp,

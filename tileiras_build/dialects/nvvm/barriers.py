@@ -99,6 +99,13 @@ MemoryClobberOp = instruction(
     "no instruction: LLVM moves no access of memory across it",
     Assembly(""),
 )
+HereOp = instruction(
+    "here",
+    "value",
+    "result",
+    "no instruction: the same value, which LLVM computes before what comes next",
+    Assembly("", tied=1),
+)
 
 # ---- execution -----------------------------------------------------------------------------------
 

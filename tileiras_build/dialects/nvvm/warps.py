@@ -2,7 +2,7 @@
 
 ``nvvm.shfl.sync`` and ``nvvm.barrier0`` are MLIR's and stand in ``ops_thread``. The barriers of a CTA take their number
 as an operand, as LLVM's intrinsics do.
-Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync.
+Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync, vote.sync.
 """
 
 from __future__ import annotations
@@ -27,6 +27,13 @@ BarWarpSyncOp = instruction(
     "",
     "the lanes of a mask meet",
     _together("bar.warp.sync"),
+)
+VoteAllOp = instruction(
+    "vote.all.sync",
+    "mask predicate",
+    "all",
+    "whether a predicate holds for all lanes of a mask",
+    _together("vote.all.sync"),
 )
 BarrierCountOp = instruction(
     "barrier.cta.sync.aligned.count",

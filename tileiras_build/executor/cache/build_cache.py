@@ -12,11 +12,12 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from ...units import size_text
 from .action_result import DamagedRecord, Digest, decode, encode
 from .store import BLOBS, RESULTS, Store, StoreError, StoreInterrupted, StoreTooSlow
 
 FAILURES = 3  # in a row, and the rest of the build goes without
-RECORD_LIMIT = 1 << 20  # bytes; a record of a thousand files has 150 kB
+RECORD_LIMIT = 1 << 20  # bytes; a record of a thousand files has 150 KiB
 
 
 def _warn(text: str) -> None:
@@ -163,12 +164,3 @@ class _Direction:
         if not first:
             return None
         return "the step is built instead" if self.verb == "read" else "the step is not kept"
-
-
-def size_text(size: float) -> str:
-    """``size`` bytes for people: "4.1 MB"."""
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"

@@ -17,14 +17,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ... import units
 from ...errors import InvalidInput, Location
 from .action_result import BLOB_LIMIT, DamagedRecord, Digest, decode
-from .build_cache import RECORD_LIMIT, size_text
+from .build_cache import RECORD_LIMIT
 from .folder_store import TOUCH_AFTER, read_record
 from .store import BLOBS, RESULTS
 
 _PART, _NAME = re.compile("[0-9a-f]{2}", re.ASCII), re.compile("[0-9a-f]{64}", re.ASCII)
-_UNITS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,15 @@ class Contents:
 
     def __str__(self) -> str:
         left = f"; {_count(self.leftovers, 'temporary file')} of ended builds" if self.leftovers else ""
-        return f"{_count(self.steps, 'step')}, {_count(self.files, 'file')}, {size_text(self.size)}{left}"
+        return f"{_count(self.steps, 'step')}, {_count(self.files, 'file')}, {units.size_text(self.size)}{left}"
 
 
 def parse_size(text: str) -> int:
-    """Bytes of "500M" or "2.5G"; raises InvalidInput[cache-size]."""
-    with suppress(ValueError):
-        size = float(text[:-1]) * _UNITS[text[-1]] if text[-1:] in _UNITS else float(text)
-        if 0 <= size < float("inf"):
-            return int(size)
-    raise InvalidInput("cache-size", f"{text!r} is not a size", remedy="use a number of bytes, or one like 500M or 20G")
+    """Bytes of "500MiB" or "2.5GiB"; raises InvalidInput[cache-size]."""
+    if (size := units.parse_size(text)) is None:
+        remedy = "use a number of bytes, or one like 500MiB or 20GiB"
+        raise InvalidInput("cache-size", f"{text!r} is not a size", remedy=remedy)
+    return size
 
 
 def measure(folder: Path) -> Contents:

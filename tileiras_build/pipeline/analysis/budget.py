@@ -30,8 +30,10 @@ LEAST_WARPS = 4
 
 def choose_warps(func: Operation, job: Job) -> int:
     """The number of warps (a power of two) for the largest tile of a kernel: its tiles stay in registers, and no more
-    warps than there is work for.
+    warps than there is work for. What a pass has chosen for the kernel stays.
     """
+    if (chosen := row(func).num_warps) is not None:
+        return chosen
     largest = max((_size(result.type) for op in walk(func) for result in op.results), default=1)
     return next((warps for limit, warps in STEPS if largest <= limit), MOST_WARPS)
 
@@ -54,8 +56,11 @@ BESIDE_ACCUMULATORS = 64
 def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     """Whether threads that fetch give registers to those that compute.
 
-    Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with.
+    Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with;
+    but always where a thread holds a whole row of scores.
     """
+    if any(op.name == "nv_tileas.dot" and row(op).rescaled for op in walk(func)):
+        return True
     if warps < MANY_WARPS or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
     if job.target.tier.matrix_product != "mma_sync":
@@ -64,13 +69,13 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     return needed > _launched(WARP * (warps + WARPGROUP), job.target)
 
 
-def divided_registers(warps: int, target: Target) -> list[int]:
-    """Registers of a thread that fetches, and of one of ``warps`` warps that compute.
+def divided_registers(warps: int, target: Target, ctas: int = 1) -> list[int]:
+    """Registers of a thread that fetches, and of one of ``warps`` warps that compute, of each of so many CTAs.
 
     No more than all threads were launched with, in whole units each: a thread waits in vain for others.
     """
     fetching, computing = WARP * WARPGROUP, WARP * warps
-    left = _launched(fetching + computing, target) * (fetching + computing) - FETCHING_REGISTERS * fetching
+    left = _launched((fetching + computing) * ctas, target) * (fetching + computing) - FETCHING_REGISTERS * fetching
     return [FETCHING_REGISTERS, min(_whole_units(left // computing, target), MOST_REGISTERS)]
 
 
@@ -87,7 +92,12 @@ def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
     """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
     if not divides_registers(func, job, warps):
         return words_fit(words, warps, occupancy(func, job) or 1, job.target)
-    return _needed(words, warps) <= divided_registers(warps, job.target)[1]
+    return divided_words_fit(words, warps, occupancy(func, job) or 1, job.target)
+
+
+def divided_words_fit(words: int, warps: int, ctas: int, target: Target) -> bool:
+    """``words_fit`` where threads that fetch give registers away."""
+    return _needed(words, warps) <= divided_registers(warps, target, ctas)[1]
 
 
 def words_fit(words: int, warps: int, ctas: int, target: Target) -> bool:
@@ -136,14 +146,14 @@ def two_stages_fit(size: int, job: Job, parts: int = 1) -> bool:
     return LEAST_STAGES * size // parts + BESIDE_STAGES <= job.target.max_shared_memory
 
 
-def choose_stages(size: int, taken: int, ctas: int, job: Job) -> tuple[int, int]:
-    """(stages of ``size`` bytes beside ``taken`` ones, CTAs that have them): fewer CTAs rather than one stage.
+def choose_stages(size: int, taken: int, ctas: int, job: Job, least: int = LEAST_STAGES) -> tuple[int, int]:
+    """(stages of ``size`` bytes beside ``taken`` ones, CTAs that have them): fewer CTAs rather than less than the ``least``.
 
-    Less than LEAST_STAGES where no two of them fit.
+    Less than that where so many do not fit.
     """
     stages = 0
     for count in range(ctas, 0, -1):
         stages = max(0, (job.target.max_shared_memory // count - taken) // size)
-        if stages >= LEAST_STAGES:
+        if stages >= least:
             return stages, count
     return stages, 1

@@ -40,9 +40,11 @@ def may_run_ahead(op: Operation) -> bool:
 def fetched(op: Any, index: int, job: Job, analysis: AxisAnalysis) -> Found | None:
     """The load, the chain and the box of an operand that TMA can fetch."""
     found = source_load(op, index)
-    if found is None:
-        return None
-    load, chain = found
+    return None if found is None else boxed(*found, job, analysis)
+
+
+def boxed(load: Any, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> Found | None:
+    """A load, the chain to a product and the box in which TMA can fetch the tile."""
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not runs_free(load.token):
         return None

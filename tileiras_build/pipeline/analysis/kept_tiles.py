@@ -30,6 +30,8 @@ def _kept(loop: Operation, target: Target) -> int:
 def _kept_by(product: Any, target: Target) -> Iterator[SSAValue]:
     """The sum, unless it stays in tensor memory, and a left operand that stays the same."""
     in_tensor_memory = target.has("tcgen05")
+    if product.rescaled:
+        return
     if not (in_tensor_memory and only_accumulates(product)):
         yield product.result
     if not in_tensor_memory and not is_computed_inside(product):

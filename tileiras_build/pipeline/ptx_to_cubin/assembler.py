@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
 from ...errors import InvalidInput
+from ...nvidia_wheels import find_in_wheels
 
 _REMEDY = "pip install nvidia-cuda-nvcc, or name the program with ptxas=PATH"
 _RELEASE = re.compile(r"\bV(\d+(?:\.\d+)+)")
@@ -30,6 +29,10 @@ def find_ptxas(path: str | Path | None = None) -> Path:
 
 @cache
 def _installed() -> Path:
+    if (in_wheel := find_in_wheels("cu13/bin/ptxas")) is not None and os.access(in_wheel, os.X_OK):
+        return in_wheel
+    import shutil
+
     from cuda import pathfinder
 
     found = pathfinder.find_nvidia_binary_utility("ptxas") or shutil.which("ptxas")
@@ -50,6 +53,8 @@ def ptxas_version(path: str | Path | None = None) -> str:
 
 @cache
 def _version_of(path: str, mtime_ns: int, size: int) -> str:
+    import subprocess
+
     try:
         output = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -22,6 +22,7 @@ from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
 from .hoist_views import HoistViews
 from .issue_ahead import IssueAhead
+from .keep_sums import KeepSums
 from .legalize_dot import LegalizeDot
 from .limit_scratch import LimitScratch
 from .multicast_loads import MulticastLoads
@@ -47,6 +48,7 @@ PASSES = (
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
+    KeepSums,  # after SelectAsync: it chooses where this does not; before layouts: it chooses warps
     ApplyScales,  # after SelectAsync: only products in tensor memory keep scales that no mma.sync takes
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat

@@ -12,6 +12,7 @@ from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.chained_products import resident_load
 from ..analysis.dot_atoms import k_of
 from ..analysis.operand_chains import loops_around, placement_after, source_load
 from ..analysis.tensor_maps import TensorBox, tensor_box
@@ -19,7 +20,7 @@ from ..shared.accessors import given
 from .inserted import Insert, constant_i32
 
 # What a product is marked with, and its instruction is not.
-CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps")
+CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps", "rescaled", "resident")
 tf32 = FloatTF32Type()
 
 
@@ -68,6 +69,22 @@ class Stages:
 
 
 @dataclass(eq=False)
+class Resident:
+    """A left operand that TMA brings before the loops of its products, where it stays: a ring of one stage.
+
+    ``loops``: those around its load, in each of which it is brought anew.
+    """
+
+    fetch: Fetch
+    loops: list[Operation]
+    allocated: Stages | None = None
+
+    @property
+    def stages(self) -> Stages:
+        return given(self.allocated)
+
+
+@dataclass(eq=False)
 class Ring:
     """The stages of one product, and its accumulators where they are in tensor memory.
 
@@ -81,6 +98,7 @@ class Ring:
     loads: dict[Operation, Fetch] = field(default_factory=dict)
     summed: Sum | None = None
     used_again: bool = False
+    resident: Resident | None = None
 
     @classmethod
     def of(cls, product: TableOperation) -> Ring:
@@ -98,6 +116,11 @@ class Ring:
     def consumers(self) -> int | None:
         """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
         return 1 if self.product.tensor_memory is not None else None
+
+    @property
+    def waits_alone(self) -> bool:
+        """Whether the thread that issues a product waits for its stage, and no other does."""
+        return self.product.resident or self.product.rescaled
 
     @property
     def stage_bytes(self) -> int:
@@ -126,9 +149,27 @@ State = Stages | Sum
 Tokens = dict[State, SSAValue]
 
 
+def residents_of(rings: list[Ring]) -> list[Resident]:
+    """The left operands that stay in shared memory, which several products may read."""
+    return list(dict.fromkeys(ring.resident for ring in rings if ring.resident is not None))
+
+
+def set_residents(rings: list[Ring]) -> None:
+    """Tell the rings of products with a ``resident`` left operand which that is."""
+    made: dict[Operation, Resident] = {}
+    analysis = AxisAnalysis()
+    for ring in (ring for ring in rings if ring.product.resident):
+        load, chain = given(resident_load(ring.product))
+        if load not in made:
+            fetch = Fetch(0, load, chain, given(tensor_box(load, chain, analysis)))
+            made[load] = Resident(fetch, given(loops_around(load)))
+        ring.resident = made[load]
+
+
 def stages_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
-    """The stages that products use, or those of them that are inside ``loop``."""
-    return list(dict.fromkeys(ring.stages for ring in rings if loop is None or loop in ring.loops))
+    """The stages that products use, or those of them that are filled inside ``loop``."""
+    users: list[Ring | Resident] = [*residents_of(rings), *rings]
+    return list(dict.fromkeys(user.stages for user in users if loop is None or loop in user.loops))
 
 
 def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
@@ -141,7 +182,7 @@ def stage_operands(ring: Ring) -> dict[str, Attribute]:
     """How the instructions of a product find what lies in shared memory, and what else they are told."""
     product = ring.product
     kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
-    for fetch in ring.fetches:
+    for fetch in [*ring.fetches, *([ring.resident.fetch] if ring.resident else [])]:
         placement = given(placement_after(fetch.chain, fetch.box.placement))
         kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
     return kept
@@ -153,6 +194,8 @@ def tensor_values(product: Any) -> dict[str, Any]:
     return {"atom": product.tensor_memory, "shape": (m, n, k_of(product))}
 
 
-def stage_of(insert: Insert, token: SSAValue) -> SSAValue:
-    """The stage that a token names."""
+def stage_of(insert: Insert, pipeline: Any, token: SSAValue) -> SSAValue:
+    """The stage of a pipeline that a token names."""
+    if pipeline.type.stages.data == 1:
+        return insert(constant_i32(0))
     return insert(arith.ShRUIOp.make([token, insert(constant_i32(1))], [i32]))

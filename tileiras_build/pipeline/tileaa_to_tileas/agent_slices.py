@@ -24,7 +24,21 @@ from ...dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ..analysis.operand_chains import ScalarSlice
-from .agent_rings import Ring, State, Sum, Tokens, stage_of, stage_operands, stages_of, sums_of, tensor_values
+from .agent_rings import (
+    Fetch,
+    Resident,
+    Ring,
+    Stages,
+    State,
+    Sum,
+    Tokens,
+    residents_of,
+    stage_of,
+    stage_operands,
+    stages_of,
+    sums_of,
+    tensor_values,
+)
 from .inserted import Insert, appender, constant_i32, is_later
 
 ForOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue"))
@@ -115,6 +129,9 @@ class FetchingAgent(AgentSlice):
         return stages_of(self.rings, loop)
 
     def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+        for resident in residents_of(self.rings):
+            if op is resident.fetch.load:
+                self._bring(resident, insert, tokens)
         ring = next((ring for ring in self.rings if op in ring.loads), None)
         if ring is None:
             return
@@ -123,13 +140,22 @@ class FetchingAgent(AgentSlice):
             first, last = last, first
         if op is first:
             insert(ProducerAcquireOp.make([ring.pipeline, tokens[ring.stages]], []))
-        fetch = ring.loads[op]
-        coords = [self.value(coord) for coord in op.coords]
-        operands = [op.view, fetch.descriptor, coords, fetch.buffer, ring.pipeline, tokens[ring.stages]]
-        kept = location_of(op)
-        insert(AsyncTiledTmaLoadOp.make(operands, [], kept))
+        self._load(ring.loads[op], ring.stages, insert, tokens)
         if op is last:
             tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, tokens[ring.stages]], [i32]))
+
+    def _load(self, fetch: Fetch, stages: Stages, insert: Insert, tokens: Tokens) -> None:
+        load = fetch.load
+        coords = [self.value(coord) for coord in load.coords]
+        operands = [load.view, fetch.descriptor, coords, fetch.buffer, stages.pipeline, tokens[stages]]
+        insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(load)))
+
+    def _bring(self, resident: Resident, insert: Insert, tokens: Tokens) -> None:
+        """A left operand that stays, once its last one is done with."""
+        stages = resident.stages
+        insert(ProducerAcquireOp.make([stages.pipeline, tokens[stages]], []))
+        self._load(resident.fetch, stages, insert, tokens)
+        tokens[stages] = insert(AdvanceOp.make([stages.pipeline, tokens[stages]], [i32]))
 
 
 class IssuingAgent(AgentSlice):
@@ -145,7 +171,7 @@ class IssuingAgent(AgentSlice):
     def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
             insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
-            self.buffers[sum] = stage_of(insert, tokens[sum])
+            self.buffers[sum] = stage_of(insert, sum.pipeline, tokens[sum])
 
     def leave(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
@@ -161,7 +187,7 @@ class IssuingAgent(AgentSlice):
             return
         token, loop = tokens[ring.stages], ring.loops[-1]
         insert(ConsumerWaitOp.make([ring.pipeline, token], []))
-        stage = stage_of(insert, token)
+        stage = stage_of(insert, ring.pipeline, token)
         later = is_later(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
         operands = {fetch.index: fetch.buffer for fetch in ring.fetches}

@@ -18,9 +18,9 @@ from ...dialects.nv_tileas.ops import (
 )
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.operand_chains import only_accumulates
-from ..shared.accessors import block_of, following, given
+from ..shared.accessors import block_of, following, given, last_op
 from ..shared.element_types import element_of
-from .agent_rings import Ring, State, Tokens, stage_of, stages_of, sums_of
+from .agent_rings import Resident, Ring, State, Tokens, residents_of, stage_of, stages_of, sums_of
 from .fetched_operands import drop_fetch, operands_of, read_fragment
 from .inserted import constant_i32, insert_before, inserter, is_later, runs_at
 from .tensor_memory_sums import TensorMemorySums
@@ -37,6 +37,8 @@ class ComputingAgent:
     def run(self, body: Block) -> None:
         insert = inserter(given(body.first_op))
         self._block(body, {state: insert(constant_i32(0)) for state in self.states()})
+        for resident in residents_of(self.rings):
+            drop_fetch(resident.fetch)
 
     def states(self, loop: Operation | None = None) -> list[State]:
         """What the agent has tokens of, or what of it is inside ``loop``."""
@@ -47,6 +49,9 @@ class ComputingAgent:
         for op in list(block.ops):
             if is_counted_loop(op) and (states := self.states(op)):
                 self._loop(op, states, tokens)
+            for resident in residents_of(self.rings):
+                if op is resident.fetch.load:
+                    self._await(resident, tokens)
             for ring in self.rings:
                 if op is ring.product:
                     self._product(ring, tokens)
@@ -101,12 +106,24 @@ class ComputingAgent:
         loop.parent.insert_op_after(release, wait)
         loop.parent.insert_op_after(ran, wait)
 
+    # ---- what stays in shared memory ----------------------------------------------------------------
+    def _await(self, resident: Resident, tokens: Tokens) -> None:
+        """Until it is there; where another one comes after it, it is given back at the end of its block: all products have
+        been waited for."""
+        load, stages = resident.fetch.load, resident.stages
+        token = tokens[stages]
+        insert_before(ConsumerWaitOp.make([stages.pipeline, token], []), load)
+        tokens[stages] = insert_before(AdvanceOp.make([stages.pipeline, token], [i32]), load)
+        if resident.loops:
+            insert_before(ConsumerReleaseOp.make([stages.pipeline, token, None], []), last_op(block_of(load)))
+
     # ---- products ----------------------------------------------------------------------------------
     def _product(self, ring: Ring, tokens: Tokens) -> None:
         """Wait, multiply, give the stage back."""
         product, token = ring.product, tokens[ring.stages]
-        insert_before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
-        stage = stage_of(inserter(product), token)
+        if not ring.waits_alone:
+            insert_before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
+        stage = stage_of(inserter(product), ring.pipeline, token)
         if ring.summed is not None:
             self.sums.accumulate(ring, stage, tokens)
         else:

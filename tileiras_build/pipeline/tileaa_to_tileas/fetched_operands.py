@@ -9,10 +9,10 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
 from ..analysis.operand_chains import rounds_to_tf32
-from ..shared.accessors import row, tile_type
+from ..shared.accessors import given, row, tile_type
 from .agent_rings import Fetch, Ring, stage_operands
 from .chain_layouts import forwarded, fragment_of, with_layout
-from .inserted import insert_before
+from .inserted import constant_i32, insert_before
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
@@ -22,6 +22,9 @@ def operands_of(ring: Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAVa
     product = ring.product
     operands, kept = [product.lhs, product.rhs], stage_operands(ring)
     stages: list[SSAValue | None] = [None, None]
+    if ring.resident is not None:
+        operands[0] = given(ring.resident.fetch.buffer)
+        stages[0] = insert_before(constant_i32(0), product)
     for fetch in ring.fetches:
         if fetch.index == 0 and product.scattered_rows:
             operands[0] = read_fragment(fetch, stage, product)

@@ -1,7 +1,7 @@
 """Issue a product one iteration ahead: as soon as threads have read its last sum from tensor memory.
 
 In:    counted loops of the agent that computes, in which a product (async.umma) starts from zero, from operands that the
-       loop does not compute, and its sum is read once.
+       loop does not compute, its sum is read once, and a barrier stands before it.
 Out:   such a loop with the next iteration's product right behind that reading, in an ``if`` that there is a next one; the
        first iteration's product before the loop. It runs while threads compute with the sum that they have read.
 After: overlap_products (it leaves loops of which more can be issued ahead). Before: assign_scratch.
@@ -67,7 +67,10 @@ def _issue(product: Any) -> _Issue | None:
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
     if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
         return None
-    acts = [*at_its_stage(product, "consumer_wait"), *_barrier_before(product), product]
+    barrier = _barrier_before(product)
+    if not barrier:
+        return None
+    acts = [*at_its_stage(product, "consumer_wait"), *barrier, product]
     scalars = _scalars([value for op in acts for value in op.operands], block)
     if scalars is None:
         return None

@@ -131,7 +131,8 @@ def _write_fetching_dot(writer: LayoutWriter, op: Any, layouts: tuple[LinearLayo
     """What stays in shared memory may have any layout: the right operand, the left one if fetched and not scattered."""
     left, accumulators = layouts
     source = source_load(op, 0)
-    if source is None or not source[0].tma or op.scattered_rows:
+    fetched = op.resident or source is not None and source[0].tma
+    if not fetched or op.scattered_rows:
         writer.require(op, 0, given(left), exact=False)
     writer.require(op, 2, accumulators)
     _require_scales(writer, op)

@@ -108,11 +108,20 @@ def _parts(loop: Operation) -> _Parts | None:
     if len(found) < 2 or not runs_to_its_end(loop) or any(partial_sums(op) for op in found):
         return None
     first, last = found[0], found[-1]
+    if _share_columns(first, last):
+        return None
     needed = _sources([_left(last)], block)
     if first not in needed or last in needed or not _has_two_stages(last):
         return None
     parts = _Parts(block, first, last, _late(block, last))
     return parts if _is_separate(parts, needed) else None
+
+
+def _share_columns(first: Any, last: Any) -> bool:
+    """Whether the left operand of a product is written over the sum of another (``keep_sums``)."""
+    if not isinstance(last, AsyncUmmaOp) or last.lhs_stage is not None or not isinstance(first, AsyncUmmaOp):
+        return False
+    return maker(first.acc).column == maker(last.lhs).column
 
 
 def _left(product: Any) -> SSAValue:

@@ -13,7 +13,7 @@ from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
-from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
+from ...layouts.tensor_memory import ALL_COLUMNS, allocated_columns
 from ..analysis.budget import (
     BESIDE_STAGES,
     LEAST_STAGES,
@@ -29,7 +29,7 @@ from ..analysis.shared_rings import ring_keys
 from ..job import Job
 from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
-from .agent_rings import Fetch, Ring, Stages, Sum
+from .agent_rings import Fetch, Ring, Stages, Sum, residents_of
 from .inserted import insert_before
 from .tma_descriptors import descriptor_of
 
@@ -44,17 +44,19 @@ class RingAllocation:
         self.rings, self.groups = rings, _groups(rings)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share a multiprocessor
+        self.keeps_sums = any(ring.product.rescaled for ring in rings)
 
     def run(self, body: Block) -> None:
         """``body``: the program of the threads that compute."""
         stages = self._choose_stages(body)
+        for resident in residents_of(self.rings):
+            resident.allocated = self._create([resident.fetch], 1, self.warps)
         for first, *others in self.groups:
             first.allocated = self._create_stages(first, stages)
             for ring in (first, *others):
                 ring.allocated = first.stages
                 ring.used_again = len(ring.loops) > 1 or bool(others)
-                for fetch, buffer, descriptor in zip(ring.fetches, ring.stages.buffers, ring.stages.descriptors):
-                    fetch.buffer, fetch.descriptor = buffer, descriptor
+                _tell(ring.fetches, ring.stages)
         if groups := [group for group in self.groups if group[0].consumers]:
             self._create_sums(groups, stages)
 
@@ -67,11 +69,14 @@ class RingAllocation:
         """As many as shared memory holds beside the scratch that is used while a ring turns."""
         size = sum(group[0].stage_bytes for group in self.groups)
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
+        scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
         copied = sum(_scale_bytes(ring.product) for ring in self.rings)
+        # Where another CTA computes while one waits for its tiles, one stage is enough.
+        least = LEAST_STAGES // most if self.keeps_sums else LEAST_STAGES
         # Scales are not copied ahead where tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
-            stages, self.ctas = choose_stages(size, beside, most, self.job)
-            if stages >= LEAST_STAGES:
+            stages, self.ctas = choose_stages(size, beside, most, self.job, least)
+            if stages >= least:
                 break
         return max(1, min(stages, MOST_FETCHED_STAGES))
 
@@ -84,13 +89,18 @@ class RingAllocation:
         return scratch + BESIDE_STAGES * len(self.groups)
 
     def _create_stages(self, ring: Ring, count: int) -> Stages:
+        return self._create(ring.fetches, count, ring.consumers or self.warps)
+
+    def _create(self, fetches: list[Fetch], count: int, consumers: int) -> Stages:
         descriptors, buffers = [], []
-        for fetch in ring.fetches:
+        for fetch in fetches:
             descriptors.append(self._descriptor(fetch))
             type = BufferType(fetch.element, IntAttr(count), SharedLayoutAttr(fetch.box.placement))
             buffers.append(self._add(AllocTensorOp.make([], [type])))
-        pipeline = self._pipeline(count, ring.consumers or self.warps, ring.stage_bytes)
-        return Stages(pipeline, buffers, descriptors)
+        pipeline = self._pipeline(count, consumers, sum(fetch.box.tile_bytes for fetch in fetches))
+        stages = Stages(pipeline, buffers, descriptors)
+        _tell(fetches, stages)
+        return stages
 
     def _descriptor(self, fetch: Fetch) -> SSAValue:
         return descriptor_of(fetch.load.view, fetch.box, self.entry, last_op(self.entry))
@@ -107,8 +117,10 @@ class RingAllocation:
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _Columns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
+            # A left operand is written over the sum that it is computed from.
+            operand = tensor_memory.again(left) if group[0].product.rescaled else None
             tile = tensor_memory.take(buffers * accumulators)
-            operand = tensor_memory.take(left) if left else None
+            operand = tensor_memory.take(left) if left and operand is None else operand
             sum = self._sum(group[0], tile, operand, buffers)
             sum.scales.extend(map(tensor_memory.take, words))
             for ring in group:
@@ -117,14 +129,14 @@ class RingAllocation:
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
         """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
         sums = sum(accumulators for _, accumulators in tiles)
-        others = sum(left for left, _ in tiles) + sum(map(sum, scales))
-        if self.issues_apart and self.ctas * (columns := _allocated(SUM_BUFFERS * sums + others)) <= ALL_COLUMNS:
+        others = sum(left for left, _ in tiles if not self.keeps_sums) + sum(map(sum, scales))
+        if self.issues_apart and self.ctas * (columns := allocated_columns(SUM_BUFFERS * sums + others)) <= ALL_COLUMNS:
             return SUM_BUFFERS, columns
-        return 1, _allocated(sums + others)
+        return 1, allocated_columns(sums + others)
 
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
-        running = only_accumulates(ring.product)
-        waited = running and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
+        running = only_accumulates(ring.product) or ring.product.rescaled
+        waited = only_accumulates(ring.product) and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
         pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
         return Sum(running, waited, pipeline, tile, operand)
 
@@ -133,13 +145,23 @@ class _Columns:
     """An allocation of tensor memory, handed out from its first column on."""
 
     def __init__(self, entry: Block, memory: SSAValue):
-        self.entry, self.memory, self.next = entry, memory, 0
+        self.entry, self.memory, self.next, self.last = entry, memory, 0, 0
 
     def take(self, columns: int) -> SSAValue:
-        attributes = {"column": IntegerAttr(self.next, i32)}
-        self.next += columns
+        self.last, self.next = self.next, self.next + columns
+        return self.again(columns)
+
+    def again(self, columns: int) -> SSAValue:
+        """The first of the columns that were taken last."""
+        attributes = {"column": IntegerAttr(self.last, i32)}
         tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
         return insert_before(tile, last_op(self.entry))
+
+
+def _tell(fetches: list[Fetch], stages: Stages) -> None:
+    """What is fetched learns where it comes to lie."""
+    for fetch, buffer, descriptor in zip(fetches, stages.buffers, stages.descriptors):
+        fetch.buffer, fetch.descriptor = buffer, descriptor
 
 
 def _groups(rings: list[Ring]) -> list[list[Ring]]:
@@ -151,15 +173,10 @@ def _groups(rings: list[Ring]) -> list[list[Ring]]:
     return list(groups.values())
 
 
-def _allocated(columns: int) -> int:
-    """Columns of tensor memory that an allocation for so many takes: a power of two."""
-    return max(1 << (columns - 1).bit_length(), LEAST_COLUMNS)
-
-
 def _tensor_tiles(ring: Ring, warps: int) -> tuple[int, int]:
     """Columns of tensor memory for the left operand (0 where it is fetched) and for the accumulators."""
     left, accumulators = tensor_memory_tiles(ring.product, warps)
-    fetched = any(fetch.index == 0 for fetch in ring.fetches)
+    fetched = ring.resident is not None or any(fetch.index == 0 for fetch in ring.fetches)
     return 0 if fetched else given(left).total_words, accumulators.total_words
 
 

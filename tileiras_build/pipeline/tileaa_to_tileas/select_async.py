@@ -123,7 +123,7 @@ def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> War
     words = m * n * element_of(op.result.type).bits // 32
     if not sums_fit(words, kernel_of(op), job, warps):
         return None
-    in_shared = _readable(op, boxes, atom)
+    in_shared = readable(op, boxes, atom)
     if not in_shared and not _readable_through_registers(boxes, atom):
         return None
     partial = None
@@ -163,8 +163,8 @@ def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> b
 def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
     """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
     scaled = op.lhs_scale is not None
-    atom = scaled_tensor_atom(kernel_target(op, job), op) if scaled else _unscaled_atom(op, job)
-    if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
+    atom = scaled_tensor_atom(kernel_target(op, job), op) if scaled else unscaled_atom(op, job)
+    if atom is None or len(op.lhs.type.get_shape()) != 2 or not readable(op, boxes, atom):
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     bits = ELEMENT_BITS[atom.a_type]
@@ -187,7 +187,8 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
     return atom
 
 
-def _unscaled_atom(op: Any, job: Job) -> TensorMemoryAtom | None:
+def unscaled_atom(op: Any, job: Job) -> TensorMemoryAtom | None:
+    """The tcgen05 row for the types of a product; None where there is none."""
     a, b, sums = element_types(op)
     return job.target.tensor_memory_atom(a, b, sums)
 
@@ -207,7 +208,7 @@ def _fetched_indices(op: Any) -> list[int]:
     return [index for index in (0, 1) if is_fetched(op, index)]
 
 
-def _readable(op: Any, boxes: dict[int, Any], atom: Any) -> bool:
+def readable(op: Any, boxes: dict[int, Any], atom: Any) -> bool:
     """Whether what is fetched lies as the instruction reads it, and a left operand that is not is computed, not loaded.
 
     ``boxes`` become those in which it does.

@@ -33,7 +33,8 @@ from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumula
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import last_op, row
-from .agent_rings import Ring
+from ..shared.optimization_hints import occupancy
+from .agent_rings import Ring, residents_of, set_residents
 from .agent_slices import FetchingAgent, IssuingAgent
 from .computing_agent import ComputingAgent
 from .inserted import insert_before
@@ -60,6 +61,9 @@ class _Specializer:
         self.func, self.job = func, job
         self.warps = func.num_warps
         self.rings = [Ring.of(product) for product in found]
+        set_residents(self.rings)
+        self.fetches = [fetch for ring in self.rings for fetch in ring.fetches]
+        self.fetches += [resident.fetch for resident in residents_of(self.rings)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
         # In a loop over tiles the products of the next one need not wait until the last sum has been stored.
@@ -69,7 +73,7 @@ class _Specializer:
 
     def run(self) -> None:
         self._set_warps()
-        for fetch in (fetch for ring in self.rings for fetch in ring.fetches):
+        for fetch in self.fetches:
             hoist(fetch.load.view, self.entry)
         loops, fetched = self._slice(places=False), self._slice(places=True)
         body = self._outline(fetched.lookups)
@@ -91,8 +95,8 @@ class _Specializer:
         for ring in self.rings:
             for loop in ring.loops:
                 slice.add_loop(loop)
-            for coord in (coord for fetch in ring.fetches for coord in fetch.load.coords if places):
-                slice.add(coord)
+        for coord in (coord for fetch in self.fetches for coord in fetch.load.coords if places):
+            slice.add(coord)
         return slice
 
     def _set_warps(self) -> None:
@@ -100,7 +104,7 @@ class _Specializer:
         agents = 2 if self.issues_apart else 1
         self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
-            registers = divided_registers(self.warps, self.job.target)
+            registers = divided_registers(self.warps, self.job.target, occupancy(self.func, self.job) or 1)
             self.func.agent_registers = registers
 
     def _outline(self, lookups: set[Operation]) -> Block:

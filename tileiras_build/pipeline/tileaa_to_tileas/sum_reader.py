@@ -44,7 +44,7 @@ def _take_sum(ring: Ring, loop: Any, tokens: Tokens) -> None:
     sum, index = ring.sum, ring.product.acc.index - 1
     token, result, insert = tokens[sum], loop.results[index], inserter(loop)
     insert(ConsumerWaitOp.make([sum.pipeline, token], []))
-    stage = stage_of(insert, token)
+    stage = stage_of(insert, sum.pipeline, token)
     insert(TmemStoreOp.make([loop.initial[index], sum.tile, insert(never_runs(loop)), stage], []))
     result.replace_all_uses_with(insert(TmemLoadOp.make([sum.tile, stage], [result.type])))
     insert(ConsumerReleaseOp.make([sum.pipeline, token, None], []))

@@ -15,11 +15,13 @@ from ...dialects.nv_tileas.ops import (
     BarrierOp,
     ConsumerWaitOp,
     TmemLoadOp,
+    TmemScaleOp,
     TmemStoreOp,
     UmmaCommitOp,
 )
+from ..analysis.chained_products import running_sum
 from ..analysis.operand_chains import is_inside, is_zero
-from ..shared.accessors import block_of, last_op, row, tile_type
+from ..shared.accessors import block_of, given, last_op, row, tile_type
 from .agent_rings import Ring, Sum, Tokens, tensor_values
 from .fetched_operands import operands_of
 from .inserted import constant_i1, insert_before, is_later, never_runs
@@ -60,6 +62,8 @@ class TensorMemorySums:
         """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
         product, sum = ring.product, ring.sum
         operands, stages, kept = operands_of(ring, stage)
+        if product.rescaled:
+            _rescale(ring)
         if sum.left is not None:
             operands[0] = sum.left
             _store_left(ring)
@@ -68,7 +72,8 @@ class TensorMemorySums:
         ready = sum.pipeline if sum.waited or not sum.running else None
         scales: list[SSAValue | None] = [*sum.scales] or [None, None]
         read = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready, *scales, None]
-        insert_before(AsyncUmmaOp.make(read, [], kept, **tensor_values(product)), product)
+        told = tensor_values(product) | {"waits": ring.waits_alone}
+        insert_before(AsyncUmmaOp.make(read, [], kept, **told), product)
         if ready is not None:
             _wait(sum, product, tokens)
         product.result.replace_all_uses_with(product.acc if sum.running else _read_sum(ring))
@@ -77,7 +82,8 @@ class TensorMemorySums:
         """Whether a product is added to what its tile holds."""
         product, sum = ring.product, ring.sum
         if not sum.running:
-            _meet(product)  # operands are written, the last sum is read
+            if not product.resident:
+                _meet(product)  # operands are written, the last sum is read
             return insert_before(constant_i1(False), product)
         if sum.scales:
             _meet(product)  # all of them are written
@@ -97,6 +103,21 @@ def _start_from(initial: SSAValue, sum: Sum, loop: Any) -> None:
     else:
         insert_before(TmemStoreOp.make([initial, sum.tile, None, None], []), loop)
         _meet(loop)
+
+
+def _rescale(ring: Ring) -> None:
+    """The sum so far is scaled where it is, which no product adds to: the scores have come after the last one."""
+    product, running = ring.product, given(running_sum(ring.product))
+    loop = row(block_of(product).parent_op())
+    product.operands[2] = running.argument
+    if running.scale is None:
+        return
+    begun = None
+    if is_zero(loop.initial[running.argument.index - 1]):
+        begun = insert_before(is_later(loop, block_of(product).args[0]), product)
+    insert_before(TmemScaleOp.make([ring.sum.tile, running.factor, begun], []), product)
+    running.scale.detach()
+    running.scale.erase()
 
 
 def _store_left(ring: Ring) -> None:

@@ -316,3 +316,242 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.return
   }
 }
+
+// ---- a_tile_is_scaled_where_it_is
+!columns = !nv_tileas.tmem<#builtin.int<32>>
+!tile = tensor<128x32xf32, #cute.layout<(128,32), (32,4,32):(32,1024,1)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 16 : i32} {
+^bb0(%x: f32, %on: i1):
+  %all = nv_tileas.create_tmem {shared_offset = 0 : i32} : !columns
+  %d = nv_tileas.alloc_tmem %all {column = 0 : i32} : (!columns) -> !columns
+  %factors = nv_tileas.splat %x : (f32) -> !tile
+  nv_tileas.tmem_scale %d, %factors enabled(%on) : (!columns, !tile, i1) -> ()
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_100a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 4, \22role\22: \22scalar\22, \22argument\22: 1}], \22param_sizes\22: [4, 1], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22scalar\22, \22param\22: 1}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 128, \22shared_memory\22: {\22static\22: 16, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<16 x i8>
+  llvm.func @k(%a0: f32, %a1: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a1, %0 : i8
+    %2 = llvm.mlir.constant(1.000000e+00 : f32) : f32
+    %3 = llvm.mlir.constant(-1 : i32) : i32
+    %4 = llvm.mlir.constant(true) : i1
+    %5 = gpu.thread_id x
+    %6 = arith.index_cast %5 : index to i32
+    %7 = llvm.mlir.constant(5 : i32) : i32
+    %8 = llvm.lshr %6, %7 : i32
+    %9 = llvm.mlir.constant(0 : i32) : i32
+    %10 = llvm.mlir.constant(32 : i32) : i32
+    %11, %12 = gpu.shuffle idx %8, %9, %10 : i32
+    %13 = llvm.mlir.constant(3 : i32) : i32
+    %14 = llvm.and %11, %13 : i32
+    %15 = llvm.mlir.constant(21 : i32) : i32
+    %16 = llvm.shl %14, %15 : i32
+    %17 = llvm.mlir.constant(1 : i32) : i32
+    %18 = llvm.mlir.constant(2 : i32) : i32
+    %19 = llvm.mlir.constant(4 : i32) : i32
+    %20 = llvm.mlir.constant(6 : i32) : i32
+    %21 = llvm.mlir.constant(7 : i32) : i32
+    %22 = llvm.mlir.constant(8 : i32) : i32
+    %23 = llvm.mlir.constant(9 : i32) : i32
+    %24 = llvm.mlir.constant(10 : i32) : i32
+    %25 = llvm.mlir.constant(11 : i32) : i32
+    %26 = llvm.mlir.constant(12 : i32) : i32
+    %27 = llvm.mlir.constant(13 : i32) : i32
+    %28 = llvm.mlir.constant(14 : i32) : i32
+    %29 = llvm.mlir.constant(15 : i32) : i32
+    %30 = llvm.mlir.constant(16 : i32) : i32
+    %31 = llvm.mlir.constant(17 : i32) : i32
+    %32 = llvm.mlir.constant(18 : i32) : i32
+    %33 = llvm.mlir.constant(19 : i32) : i32
+    %34 = llvm.mlir.constant(20 : i32) : i32
+    %35 = llvm.mlir.constant(22 : i32) : i32
+    %36 = llvm.mlir.constant(23 : i32) : i32
+    %37 = llvm.mlir.constant(24 : i32) : i32
+    %38 = llvm.mlir.constant(25 : i32) : i32
+    %39 = llvm.mlir.constant(26 : i32) : i32
+    %40 = llvm.mlir.constant(27 : i32) : i32
+    %41 = llvm.mlir.constant(28 : i32) : i32
+    %42 = llvm.mlir.constant(29 : i32) : i32
+    %43 = llvm.mlir.constant(30 : i32) : i32
+    %44 = llvm.mlir.constant(31 : i32) : i32
+    %45 = llvm.mlir.undef : vector<32xi32>
+    %46 = llvm.fcmp "oeq" %a0, %2 : f32
+    %47 = nvvm.vote.all.sync %3, %46 : (i32, i1) -> i1
+    %48 = llvm.xor %47, %4 : i1
+    %49 = llvm.and %48, %1 : i1
+    llvm.cond_br %49, ^bb1, ^bb2
+  ^bb1:
+    nvvm.tcgen05.fence.after_thread_sync
+    %50 = llvm.inttoptr %16 : i32 to !llvm.ptr<6>
+    %51 = cute_nvgpu.arch.copy.SM100.tmem_load %50 {shape = "32x32b", repetitions = 32 : i64, async} : (!llvm.ptr<6>) -> vector<32xi32>
+    nvvm.tcgen05.wait.ld
+    %52 = llvm.extractelement %51[%9 : i32] : vector<32xi32>
+    %53 = llvm.extractelement %51[%17 : i32] : vector<32xi32>
+    %54 = llvm.extractelement %51[%18 : i32] : vector<32xi32>
+    %55 = llvm.extractelement %51[%13 : i32] : vector<32xi32>
+    %56 = llvm.extractelement %51[%19 : i32] : vector<32xi32>
+    %57 = llvm.extractelement %51[%7 : i32] : vector<32xi32>
+    %58 = llvm.extractelement %51[%20 : i32] : vector<32xi32>
+    %59 = llvm.extractelement %51[%21 : i32] : vector<32xi32>
+    %60 = llvm.extractelement %51[%22 : i32] : vector<32xi32>
+    %61 = llvm.extractelement %51[%23 : i32] : vector<32xi32>
+    %62 = llvm.extractelement %51[%24 : i32] : vector<32xi32>
+    %63 = llvm.extractelement %51[%25 : i32] : vector<32xi32>
+    %64 = llvm.extractelement %51[%26 : i32] : vector<32xi32>
+    %65 = llvm.extractelement %51[%27 : i32] : vector<32xi32>
+    %66 = llvm.extractelement %51[%28 : i32] : vector<32xi32>
+    %67 = llvm.extractelement %51[%29 : i32] : vector<32xi32>
+    %68 = llvm.extractelement %51[%30 : i32] : vector<32xi32>
+    %69 = llvm.extractelement %51[%31 : i32] : vector<32xi32>
+    %70 = llvm.extractelement %51[%32 : i32] : vector<32xi32>
+    %71 = llvm.extractelement %51[%33 : i32] : vector<32xi32>
+    %72 = llvm.extractelement %51[%34 : i32] : vector<32xi32>
+    %73 = llvm.extractelement %51[%15 : i32] : vector<32xi32>
+    %74 = llvm.extractelement %51[%35 : i32] : vector<32xi32>
+    %75 = llvm.extractelement %51[%36 : i32] : vector<32xi32>
+    %76 = llvm.extractelement %51[%37 : i32] : vector<32xi32>
+    %77 = llvm.extractelement %51[%38 : i32] : vector<32xi32>
+    %78 = llvm.extractelement %51[%39 : i32] : vector<32xi32>
+    %79 = llvm.extractelement %51[%40 : i32] : vector<32xi32>
+    %80 = llvm.extractelement %51[%41 : i32] : vector<32xi32>
+    %81 = llvm.extractelement %51[%42 : i32] : vector<32xi32>
+    %82 = llvm.extractelement %51[%43 : i32] : vector<32xi32>
+    %83 = llvm.extractelement %51[%44 : i32] : vector<32xi32>
+    %84 = llvm.bitcast %52 : i32 to f32
+    %85 = llvm.bitcast %53 : i32 to f32
+    %86 = llvm.bitcast %54 : i32 to f32
+    %87 = llvm.bitcast %55 : i32 to f32
+    %88 = llvm.bitcast %56 : i32 to f32
+    %89 = llvm.bitcast %57 : i32 to f32
+    %90 = llvm.bitcast %58 : i32 to f32
+    %91 = llvm.bitcast %59 : i32 to f32
+    %92 = llvm.bitcast %60 : i32 to f32
+    %93 = llvm.bitcast %61 : i32 to f32
+    %94 = llvm.bitcast %62 : i32 to f32
+    %95 = llvm.bitcast %63 : i32 to f32
+    %96 = llvm.bitcast %64 : i32 to f32
+    %97 = llvm.bitcast %65 : i32 to f32
+    %98 = llvm.bitcast %66 : i32 to f32
+    %99 = llvm.bitcast %67 : i32 to f32
+    %100 = llvm.bitcast %68 : i32 to f32
+    %101 = llvm.bitcast %69 : i32 to f32
+    %102 = llvm.bitcast %70 : i32 to f32
+    %103 = llvm.bitcast %71 : i32 to f32
+    %104 = llvm.bitcast %72 : i32 to f32
+    %105 = llvm.bitcast %73 : i32 to f32
+    %106 = llvm.bitcast %74 : i32 to f32
+    %107 = llvm.bitcast %75 : i32 to f32
+    %108 = llvm.bitcast %76 : i32 to f32
+    %109 = llvm.bitcast %77 : i32 to f32
+    %110 = llvm.bitcast %78 : i32 to f32
+    %111 = llvm.bitcast %79 : i32 to f32
+    %112 = llvm.bitcast %80 : i32 to f32
+    %113 = llvm.bitcast %81 : i32 to f32
+    %114 = llvm.bitcast %82 : i32 to f32
+    %115 = llvm.bitcast %83 : i32 to f32
+    %116 = llvm.fmul %84, %a0 : f32
+    %117 = llvm.bitcast %116 : f32 to i32
+    %118 = llvm.fmul %85, %a0 : f32
+    %119 = llvm.bitcast %118 : f32 to i32
+    %120 = llvm.fmul %86, %a0 : f32
+    %121 = llvm.bitcast %120 : f32 to i32
+    %122 = llvm.fmul %87, %a0 : f32
+    %123 = llvm.bitcast %122 : f32 to i32
+    %124 = llvm.fmul %88, %a0 : f32
+    %125 = llvm.bitcast %124 : f32 to i32
+    %126 = llvm.fmul %89, %a0 : f32
+    %127 = llvm.bitcast %126 : f32 to i32
+    %128 = llvm.fmul %90, %a0 : f32
+    %129 = llvm.bitcast %128 : f32 to i32
+    %130 = llvm.fmul %91, %a0 : f32
+    %131 = llvm.bitcast %130 : f32 to i32
+    %132 = llvm.fmul %92, %a0 : f32
+    %133 = llvm.bitcast %132 : f32 to i32
+    %134 = llvm.fmul %93, %a0 : f32
+    %135 = llvm.bitcast %134 : f32 to i32
+    %136 = llvm.fmul %94, %a0 : f32
+    %137 = llvm.bitcast %136 : f32 to i32
+    %138 = llvm.fmul %95, %a0 : f32
+    %139 = llvm.bitcast %138 : f32 to i32
+    %140 = llvm.fmul %96, %a0 : f32
+    %141 = llvm.bitcast %140 : f32 to i32
+    %142 = llvm.fmul %97, %a0 : f32
+    %143 = llvm.bitcast %142 : f32 to i32
+    %144 = llvm.fmul %98, %a0 : f32
+    %145 = llvm.bitcast %144 : f32 to i32
+    %146 = llvm.fmul %99, %a0 : f32
+    %147 = llvm.bitcast %146 : f32 to i32
+    %148 = llvm.fmul %100, %a0 : f32
+    %149 = llvm.bitcast %148 : f32 to i32
+    %150 = llvm.fmul %101, %a0 : f32
+    %151 = llvm.bitcast %150 : f32 to i32
+    %152 = llvm.fmul %102, %a0 : f32
+    %153 = llvm.bitcast %152 : f32 to i32
+    %154 = llvm.fmul %103, %a0 : f32
+    %155 = llvm.bitcast %154 : f32 to i32
+    %156 = llvm.fmul %104, %a0 : f32
+    %157 = llvm.bitcast %156 : f32 to i32
+    %158 = llvm.fmul %105, %a0 : f32
+    %159 = llvm.bitcast %158 : f32 to i32
+    %160 = llvm.fmul %106, %a0 : f32
+    %161 = llvm.bitcast %160 : f32 to i32
+    %162 = llvm.fmul %107, %a0 : f32
+    %163 = llvm.bitcast %162 : f32 to i32
+    %164 = llvm.fmul %108, %a0 : f32
+    %165 = llvm.bitcast %164 : f32 to i32
+    %166 = llvm.fmul %109, %a0 : f32
+    %167 = llvm.bitcast %166 : f32 to i32
+    %168 = llvm.fmul %110, %a0 : f32
+    %169 = llvm.bitcast %168 : f32 to i32
+    %170 = llvm.fmul %111, %a0 : f32
+    %171 = llvm.bitcast %170 : f32 to i32
+    %172 = llvm.fmul %112, %a0 : f32
+    %173 = llvm.bitcast %172 : f32 to i32
+    %174 = llvm.fmul %113, %a0 : f32
+    %175 = llvm.bitcast %174 : f32 to i32
+    %176 = llvm.fmul %114, %a0 : f32
+    %177 = llvm.bitcast %176 : f32 to i32
+    %178 = llvm.fmul %115, %a0 : f32
+    %179 = llvm.bitcast %178 : f32 to i32
+    %180 = llvm.insertelement %117, %45[%9 : i32] : vector<32xi32>
+    %181 = llvm.insertelement %119, %180[%17 : i32] : vector<32xi32>
+    %182 = llvm.insertelement %121, %181[%18 : i32] : vector<32xi32>
+    %183 = llvm.insertelement %123, %182[%13 : i32] : vector<32xi32>
+    %184 = llvm.insertelement %125, %183[%19 : i32] : vector<32xi32>
+    %185 = llvm.insertelement %127, %184[%7 : i32] : vector<32xi32>
+    %186 = llvm.insertelement %129, %185[%20 : i32] : vector<32xi32>
+    %187 = llvm.insertelement %131, %186[%21 : i32] : vector<32xi32>
+    %188 = llvm.insertelement %133, %187[%22 : i32] : vector<32xi32>
+    %189 = llvm.insertelement %135, %188[%23 : i32] : vector<32xi32>
+    %190 = llvm.insertelement %137, %189[%24 : i32] : vector<32xi32>
+    %191 = llvm.insertelement %139, %190[%25 : i32] : vector<32xi32>
+    %192 = llvm.insertelement %141, %191[%26 : i32] : vector<32xi32>
+    %193 = llvm.insertelement %143, %192[%27 : i32] : vector<32xi32>
+    %194 = llvm.insertelement %145, %193[%28 : i32] : vector<32xi32>
+    %195 = llvm.insertelement %147, %194[%29 : i32] : vector<32xi32>
+    %196 = llvm.insertelement %149, %195[%30 : i32] : vector<32xi32>
+    %197 = llvm.insertelement %151, %196[%31 : i32] : vector<32xi32>
+    %198 = llvm.insertelement %153, %197[%32 : i32] : vector<32xi32>
+    %199 = llvm.insertelement %155, %198[%33 : i32] : vector<32xi32>
+    %200 = llvm.insertelement %157, %199[%34 : i32] : vector<32xi32>
+    %201 = llvm.insertelement %159, %200[%15 : i32] : vector<32xi32>
+    %202 = llvm.insertelement %161, %201[%35 : i32] : vector<32xi32>
+    %203 = llvm.insertelement %163, %202[%36 : i32] : vector<32xi32>
+    %204 = llvm.insertelement %165, %203[%37 : i32] : vector<32xi32>
+    %205 = llvm.insertelement %167, %204[%38 : i32] : vector<32xi32>
+    %206 = llvm.insertelement %169, %205[%39 : i32] : vector<32xi32>
+    %207 = llvm.insertelement %171, %206[%40 : i32] : vector<32xi32>
+    %208 = llvm.insertelement %173, %207[%41 : i32] : vector<32xi32>
+    %209 = llvm.insertelement %175, %208[%42 : i32] : vector<32xi32>
+    %210 = llvm.insertelement %177, %209[%43 : i32] : vector<32xi32>
+    %211 = llvm.insertelement %179, %210[%44 : i32] : vector<32xi32>
+    cute_nvgpu.arch.copy.SM100.tmem_store %50 registers(%211) {shape = "32x32b", repetitions = 32 : i64, async} : (!llvm.ptr<6>, vector<32xi32>) -> ()
+    nvvm.tcgen05.wait.st
+    nvvm.tcgen05.fence.before_thread_sync
+    llvm.br ^bb2
+  ^bb2:
+    llvm.return
+  }
+}

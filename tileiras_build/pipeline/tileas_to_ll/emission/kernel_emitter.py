@@ -179,12 +179,21 @@ class KernelEmitter:
             return self.b.compare("eq", self.uniform_warp, 0)
 
     @contextmanager
+    def one_warp(self):
+        """What the warp of ``one_thread`` does."""
+        if self.is_one_thread:
+            yield
+            return
+        with self.b.when(self.is_first_warp):
+            yield
+
+    @contextmanager
     def one_thread(self):
         """What one thread of the first warp does, always the same one; of an agent of one thread, that one."""
         if self.is_one_thread:
             yield
             return
-        with self.b.when(self.is_first_warp), self.b.when(self.elect()):
+        with self.one_warp(), self.b.when(self.elect()):
             yield
 
     @property

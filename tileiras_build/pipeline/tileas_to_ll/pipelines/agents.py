@@ -34,6 +34,8 @@ MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1
 # ---- tokens --------------------------------------------------------------------------------------
 def stage_of(e: KernelEmitter, op: Any) -> Value:
     """The stage that a token names."""
+    if op.pipeline.type.stages.data == 1:
+        return 0
     return e.b.shift(e.scalar(op.token), -1)
 
 
@@ -44,6 +46,9 @@ def phase_of(e: KernelEmitter, op: Any) -> Value:
 
 def emit_advance(e: KernelEmitter, op: Any) -> None:
     b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
+    if stages == 1:
+        e.values[op.result] = b.xor(token, 1)
+        return
     following = b.add(token, 2)
     wraps = b.compare("uge", following, 2 * stages)
     turned = b.xor(phase_of(e, op), 1)

@@ -22,6 +22,7 @@ from ....dialects.cute_nvgpu.ops import (
     TensorProductOp,
 )
 from ....dialects.nvvm import tensor_memory as instructions
+from ....dialects.nvvm.warps import VoteAllOp
 from ....layouts import (
     MatrixOperand,
     ScaleColumns,
@@ -36,14 +37,25 @@ from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from ...shared.accessors import given, typed
-from ...shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
+from ...shared.llvm_types import FLOAT, I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import pack_scales, pack_words
-from ..pipelines.agents import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
+from ..pipelines.agents import (
+    barrier_in,
+    ctas_of,
+    empty_barrier,
+    full_barrier,
+    is_pair,
+    leading,
+    phase_of,
+    stage_of,
+    wait,
+)
 from ..pipelines.async_copies import stage_address
 
 LANE_SHIFT = 16
+SCALED_REGISTERS = 32  # that a thread needs to scale a tile, part by part: beside them it holds a row of left operands
 
 
 def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
@@ -139,6 +151,48 @@ def _store(e: KernelEmitter, op: Any) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
+def emit_tmem_scale(e: KernelEmitter, op: Any) -> None:
+    """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
+    shape = op.factor.type.get_shape()
+    tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
+    factors = [e.b.of(value, FLOAT) for value in e.packed_as(op.factor, tile.layout)]
+    one = e.b.float_constant(1, FLOAT)
+    first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
+    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
+    changes = e.b.xor(unchanged, 1, I1)
+    with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
+        _scale(e, tile, e.b.add(e.tensor_base, e.values[op.tile]), factors)
+
+
+def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list[SSAValue]) -> None:
+    """Part by part: one is loaded while the one before is multiplied."""
+    e.b.issue(instructions.FenceAfterOp)
+    held: tuple[SSAValue, SSAValue] | None = None
+    for own, first, repetitions in tile.pieces(SCALED_REGISTERS):
+        address = _pointer(e, _warp_address(e, tile, start, own, first))
+        form, type = _form(tile.shape.name, repetitions), _words(repetitions * tile.shape.registers)
+        loaded = e.b.issue(LoadTensorMemoryOp, address, type=type, **form)
+        if held is not None:
+            factors = _store_scaled(e, *held, factors, form)
+        e.b.issue(instructions.WaitLoadOp)
+        held = address, loaded
+    _store_scaled(e, *given(held), factors, form)
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+
+
+def _store_scaled(
+    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, Any]
+) -> list[SSAValue]:
+    """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
+    words = [
+        e.b.bitcast(e.b.binary("fmul", value, factor, FLOAT), I32)
+        for value, factor in zip(_scalars(e, FLOAT, loaded), factors, strict=False)
+    ]
+    e.b.issue(StoreTensorMemoryOp, address, _vector(e, words), type=None, **form)
+    return factors[len(words) :]
+
+
 def _store_scales(e: KernelEmitter, op: Any) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
     columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
@@ -182,18 +236,21 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
 
 def emit_async_umma(e: KernelEmitter, op: Any) -> None:
     product = _Product(e, op)
+    if op.waits:
+        with e.one_warp():
+            wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
         product.emit()
         if op.pipeline is not None:
             ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
-            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)), ctas)
+            _commit(e, empty_barrier(e, op, stage_of(e, op)), ctas)
         if op.ready is not None:
             _commit(e, barrier_in(e, op.ready, 0))
 
 
 def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
-    stage = 0 if op.token is None else stage_of(e, op)
+    stage = 0 if op.token is None else e.b.shift(e.scalar(op.token), -1)
     with _issuing(e):
         _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
 
@@ -281,6 +338,7 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.alloc_tmem": emit_alloc_tmem,
     "nv_tileas.tmem_load": emit_tmem_load,
     "nv_tileas.tmem_store": emit_tmem_store,
+    "nv_tileas.tmem_scale": emit_tmem_scale,
     "nv_tileas.async.umma": emit_async_umma,
     "nv_tileas.async.umma_commit": emit_umma_commit,
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....dialects.gpu_ext import ShuffleMode
+from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
@@ -60,7 +61,14 @@ def emit_reduce(e: KernelEmitter, op: Any) -> None:
     held = {r: _across_lanes(e, value, along["lane"], elements, combine) for r, value in held.items()}
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
+    if e.tensor_memory is not None:
+        # A sum that is asked for late would keep its elements in registers while products are waited for.
+        held = {r: tuple(_here(e, value) for value in values) for r, values in held.items()}
     _set_results(e, op, held, layout, axis)
+
+
+def _here(e: KernelEmitter, value: Value) -> Value:
+    return value if isinstance(value, int) else e.b.issue(HereOp, value, type=value.type)
 
 
 def _distinct_tuples(e: KernelEmitter, sources: Any, layout: LinearLayout) -> dict[int, Tuple]:

@@ -1,0 +1,88 @@
+"""Chained products whose sums stay in tensor memory: right numbers whether sums are scaled or not, and what they share."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.pipeline.text_format import parse
+from tileiras_build.targets import find_target
+
+KERNELS = Path(__file__).with_name("overlapped_products.py")
+NAMES = ("weighted", "weighted_tall")
+LENGTH = 320
+
+
+def growing(rng, rows):
+    """Scores whose maxima lie ever further along: each step scales the sum."""
+    return rng.normal(size=rows) * np.linspace(0.1, 2, rows[0])[:, None]
+
+
+def falling(rng, rows):
+    """The first key is the one that every row likes best: no later step scales anything."""
+    keys = rng.normal(size=rows) / 8
+    keys[0] = 2
+    return keys
+
+
+def attention(q, k, v):
+    scores = q @ k.T
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True) @ v
+
+
+def tileas(name, sm="sm_100"):
+    return compiled(KERNELS, name, sm).tileas
+
+
+def loop(name):
+    """The last loop of a kernel, which computes."""
+    text = tileas(name)
+    return text[text.rindex("nv_tileas.for ") :].partition("nv_tileas.continue")[0]
+
+
+@pytest.mark.parametrize("keys", [growing, falling])
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers(name, keys):
+    rng = np.random.default_rng(7)
+    q, v = np.abs(rng.normal(size=(256, 64))) / 8, rng.normal(size=(LENGTH, 64))
+    q, k, v = (array.astype(np.float16) for array in (q, keys(rng, (LENGTH, 64)), v))
+    out = np.full((256, 64), np.nan, np.float32)
+    found = run(KERNELS, name, "sm_100", [q, k, v, out], (1 if name.endswith("tall") else 2, 1, 1))[3]
+    expected = attention(*(array.astype(np.float64) for array in (q, k, v)))
+    np.testing.assert_allclose(found, expected, rtol=2**-8, atol=2**-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_left_operands_take_the_columns_of_the_scores_and_nothing_else_is_carried(name):
+    columns = re.findall(r"alloc_tmem %\w+ \{column = (\d+)", tileas(name))
+    assert columns == ["0", "0", columns[2]] and columns[2] != "0"
+    assert [re.search(rf"nv_tileas\.{what}\b", loop(name)) is not None for what in ("tmem_scale", "tmem_load")] == [
+        True
+    ] * 2
+    assert loop(name).count("nv_tileas.barrier") == 1
+
+
+def test_two_ctas_find_room():
+    """Shared memory with what the system keeps of it, and columns."""
+    text, target = tileas("weighted"), find_target("sm_100")
+    shared = int(re.search(r"shared_bytes = (\d+)", text)[1])
+    assert "occupancy = 2" in text and 2 * (shared + 1024) <= target.multiprocessor.shared_memory
+    assert 2 * int(re.search(r"create_tmem .*tmem<#builtin.int<(\d+)>", text)[1]) <= 512
+
+
+def test_others_keep_their_sums_in_registers():
+    """64 rows do not fill the lanes; a step that adds to the scores reads the sum."""
+    assert not any("tmem_scale" in tileas(name) for name in ("weighted_bf16", "fed_back"))
+    assert "tmem_scale" not in tileas("weighted", "sm_90")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_proofs(name):
+    module = parse(tileas(name).encode())
+    assert check_pipelines(module) > 0
+    check_scratch(module)

@@ -1,0 +1,25 @@
+"""A loop that adds up tiles of which a comparison of coordinates masks a part."""
+
+import cuda.tile as ct
+
+from tileiras_build.bytecode.export import Array, Case, Scalar
+
+SIZE = 64
+
+
+@ct.kernel
+def masked(x, out, first, last, place):
+    """out = sum over the tiles of x (steps, 64, 64) of those elements whose column, ``place`` and 64 per step further on,
+    is at most ``last`` plus the row, and at least ``first``; -1 for the others."""
+    row = last + ct.arange(SIZE, dtype=ct.int32)[:, None]
+    inside = ct.arange(SIZE, dtype=ct.int32)[None, :]
+    total = ct.zeros((SIZE, SIZE), dtype=ct.float32)
+    for step in range(x.shape[0]):
+        column = place + step * SIZE + inside
+        tile = ct.load(x, (step, 0, 0), (1, SIZE, SIZE)).reshape((SIZE, SIZE))
+        total = total + ct.where((column <= row) & (column >= first), tile, -1.0)
+    ct.store(out, (0, 0), total)
+
+
+ARRAYS = Array("float32", 3, shape_divisible_by=(1, SIZE, SIZE)), Array("float32", 2, shape_divisible_by=SIZE)
+CASES = [Case("masked", masked, (*ARRAYS, *[Scalar("int32")] * 3))]

@@ -1,0 +1,110 @@
+"""A process that defers has the same dataclasses, whose methods are compiled when they are called first."""
+
+import subprocess
+import sys
+
+from tileiras_build import deferral
+
+# What runs in a process of its own: deferring is for good.
+_SHOW = """
+import dataclasses, gc, sys
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+from typing import ClassVar
+
+if DEFER:
+    from tileiras_build.deferral import defer
+    defer()
+
+
+def show(what):
+    try:
+        print(repr(what()))
+    except Exception as error:
+        print(type(error).__name__, error)
+
+
+@dataclass(order=True)
+class Point:
+    x: int
+    y: int = 2
+    seen: ClassVar[list] = []
+    tags: list = field(default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self):
+        self.seen.append(self.x)
+
+
+@dataclass(frozen=True)
+class Named:
+    "With a docstring."
+    name: str
+    size: int = field(default=1, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow(Named):
+    depth: int = 0
+
+
+class Below(Named):
+    pass
+
+
+@dataclass(eq=False)
+class ByIdentity:
+    x: int
+
+
+show(lambda: [Point(1), Point(3, 4), Point(x=5), Point.seen])
+show(lambda: Point())
+show(lambda: Point(1, z=2))
+show(lambda: sorted([Point(2), Point(1), Point(1, 0)]))
+show(lambda: Point(1) < 3)
+show(lambda: (Point(1) == Point(1, 2, [7]), Point(1) == 1, Point(1) != Point(2)))
+show(lambda: hash(Point(1)))
+show(lambda: (Named("a") == Named("a"), Named("a") == Named("b"), hash(Named("a")) == hash(Named("a"))))
+show(lambda: setattr(Named("a"), "name", "b"))
+show(lambda: delattr(Named("a"), "name"))
+show(lambda: setattr(Below("a"), "name", "b"))
+show(lambda: vars(setattr(made := Below("a"), "other", 1) or made))
+show(lambda: [Below("a"), Below("a") == Named("a"), Below("a") == Below("a")])
+show(lambda: [Narrow("n", 3, size=4), replace(Narrow("n"), depth=9), dataclasses.asdict(Narrow("n"))])
+show(lambda: setattr(Narrow("n"), "depth", 1))
+show(lambda: ByIdentity(1) == ByIdentity(1))
+show(lambda: (made := ByIdentity(1)) == made)
+show(lambda: (Named.__match_args__, Named.__doc__, Point.__init__.__qualname__, Point.__eq__.__name__))
+match Point(7, 8):
+    case Point(7, y):
+        print(y)
+print(gc.isenabled(), file=sys.stderr)
+"""
+
+
+def _shown(defer: bool) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", f"DEFER = {defer}\n{_SHOW}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+def test_deferred_dataclasses_behave_like_others():
+    plain, deferred = _shown(False), _shown(True)
+    assert deferred.stdout == plain.stdout
+    assert (plain.stderr, deferred.stderr) == ("True\n", "False\n")
+
+
+def test_methods_are_compiled_when_they_are_called():
+    code = """
+import dataclasses
+from tileiras_build.deferral import defer
+defer()
+compiled = []
+dataclasses.__builtins__["exec"], execute = lambda *words: compiled.append(words[0]) or execute(*words), exec
+Made = dataclasses.make_dataclass("Made", ["x"], frozen=True)
+print(len(compiled))
+print(Made(1) == Made(1), len(compiled), Made(1) == Made(2), len(compiled))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["0", "True 2 False 2"]
+
+
+def test_this_process_has_not_deferred():
+    assert not deferral.is_deferring()

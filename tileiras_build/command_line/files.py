@@ -1,0 +1,49 @@
+"""Commands that write files from files, or print them: ``init``, ``export``, ``dis``, ``asm``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..files import read_file, write_files
+
+BYTECODE = ".tilebc"
+
+
+def init_project(options: argparse.Namespace) -> None:
+    """``init [NAME]``: a project of one kernel with its reference, a helper and tests."""
+    from ..new_project.write_project import CUTILE, write_project
+
+    for path in write_project(Path(options.folder), options.kind or CUTILE):
+        print(path)
+    place = "" if options.folder == "." else f"cd {options.folder} && "
+    print(f"now: {place}scons sm=sm_80,sm_90 verify package; README.md says more")
+
+
+def export_file(options: argparse.Namespace) -> None:
+    """``export FILE -o DIR``: one .tilebc per case of a Python file, or one of a CUDA Tile C++ file."""
+    from ..lowering import export_kernels
+    from ..targets import find_target
+
+    read_file(options.file)
+    kernels = export_kernels(options, find_target(options.sm), options.root)
+    write_files({Path(options.output) / f"{name}{BYTECODE}": data for name, data in kernels.items()})
+
+
+def disassemble_file(options: argparse.Namespace) -> None:
+    """``dis FILE [-g]``: print the public dialect's textual form."""
+    from ..bytecode import disassemble
+
+    text = disassemble(read_file(options.file), locations=options.locations, name=options.file)
+    print(text.rstrip("\n"))
+
+
+def assemble_file(options: argparse.Namespace) -> None:
+    """``asm FILE.mlir -o OUT``: the bytecode of the public dialect's textual form."""
+    from ..bytecode.text_parser import parse_text
+    from ..bytecode.writer import write_module
+    from ..pipeline.text_files import decode
+
+    module = parse_text(decode(read_file(options.file), options.file), options.file)
+    data = write_module(module, version=options.bytecode)
+    write_files({Path(options.output or Path(options.file).with_suffix(BYTECODE)): data})

@@ -1,0 +1,130 @@
+"""Commands that run kernels: ``run`` in the interpreter or a script, ``verify`` in the emulator against the interpreter."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Diagnostics, InternalError, InvalidInput, one_of
+from ..files import read_file
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+def _launches(options: argparse.Namespace) -> tuple[ModuleOp, list[str]]:
+    """The module of a file, and the entries that the options name."""
+    from ..bytecode import read_module
+    from ..interpreter import entry_names
+
+    module = read_module(read_file(options.file), options.file)
+    return module, [options.entry] if options.entry else entry_names(module)
+
+
+def _inputs(options: argparse.Namespace, module, entry: str, run: Callable):
+    """The first inputs, of those that the options describe, that ``run`` accepts, and what it returns."""
+    from ..interpreter.arguments import bind_arguments, parse_grid
+    from ..interpreter.inputs import usable_inputs
+
+    grid = parse_grid(options.grid) if options.grid else None
+    if not options.arg:
+        return usable_inputs(module, entry, run, options.seed, grid)
+    inputs = bind_arguments(module, entry, options.arg, grid or (1, 1, 1))
+    return inputs, run(inputs)
+
+
+def run_file(options: argparse.Namespace) -> int:
+    """``run FILE --grid X,Y,Z --arg A ...``: run a kernel in the interpreter and show what it leaves in memory."""
+    if Path(options.file).suffix == ".py":
+        return run_script(options)
+    from ..interpreter import run_inputs
+    from ..interpreter.arguments import save_buffers
+
+    module, entries = _launches(options)
+    if len(entries) != 1:
+        message = f"the file has {len(entries)} kernels"
+        raise InvalidInput("run-entry", message, remedy=f"name one with --entry: {', '.join(entries)}")
+    run = lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps)
+    inputs, shown = _inputs(options, module, entries[0], run)
+    print(*shown, sep="\n")
+    if options.output:
+        print(*save_buffers(inputs, Path(options.output)), sep="\n")
+    return 0
+
+
+def run_script(options: argparse.Namespace) -> int:
+    """``run SCRIPT.py --device cpu --sm sm_90 [-- ARG …]``: run a script whose kernels are compiled here; its exit code."""
+    from ..cutile.run import run_script
+    from ..cutile.settings import Settings
+    from .options import DEFAULT_TARGET
+
+    sm = options.sm or (DEFAULT_TARGET if options.device == "cpu" else None)
+    settings = Settings(
+        options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json,
+        options.tune, options.init_check,
+    )  # fmt: skip
+    return run_script(options.file, options.words, settings)
+
+
+def verify_file(options: argparse.Namespace) -> None:
+    """``verify FILE --sm SM``: emulate the compiled kernels and compare with the interpreter, on the same inputs."""
+    from ..targets import find_target
+
+    target = find_target(options.sm).name
+    rows = []
+    for row in _verified(options, target):
+        rows.append(row)
+        if row["agrees"] and not options.json:
+            print(f"{row['kernel']}: {row['arrays']} arrays agree on {target}, grid {tuple(row['grid'])}")
+        elif not options.json:
+            raise _mismatch(row)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    wrong = Diagnostics()
+    for row in rows:
+        if not row["agrees"]:
+            wrong.add(_mismatch(row))
+    wrong.raise_if_any()
+
+
+def _verified(options: argparse.Namespace, target: str) -> Iterator[dict[str, Any]]:
+    """One document for each kernel: its grid, how many arrays it has, and in what they differ."""
+    from ..book.serializers import read_level
+    from ..driver import compile
+    from ..interpreter.verify import emulate
+
+    silenced, level = _silenced(options.silence), read_level(options.opt)
+    module, entries = _launches(options)
+    artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file)
+    for entry in entries:
+        inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
+        wrong = [str(one) for one in expected.compare(emulate(artifacts, entry, inputs, silenced))]
+        yield {
+            "kernel": entry, "target": target, "grid": list(inputs.grid), "arrays": len(inputs.buffers),
+            "agrees": not wrong, "differences": wrong,
+        }  # fmt: skip
+
+
+def _mismatch(row: dict[str, Any]) -> InternalError:
+    return InternalError("verify-mismatch", f"{row['kernel']} on {row['target']}: {'; '.join(row['differences'])}")
+
+
+def _expectation(module, entry: str, steps: int) -> Callable:
+    from ..interpreter.verify import Expectation
+
+    return lambda inputs: Expectation(module, entry, inputs, limit=steps)
+
+
+def _silenced(names: list[str]) -> dict[str, str]:
+    """How to treat findings of the emulator that are to be silent. Raises InvalidInput[finding-unknown]."""
+    from ..emulator.findings import FINDINGS, SILENT
+
+    for name in names:
+        if name not in FINDINGS:
+            raise InvalidInput(
+                "finding-unknown", f"the emulator has no finding {name!r}", remedy=one_of(name, FINDINGS)
+            )
+    return dict.fromkeys(names, SILENT)

@@ -1,0 +1,143 @@
+"""COMMANDS: every command of ``tileiras-build``, in the order in which ``--help`` lists them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import options
+
+_HANDLERS = "tileiras_build.command_line"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: ``run`` is the function that does it ("module:function"), given the parsed options.
+
+    ``help`` is half a sentence without its full stop; ``examples`` are command lines without the program's name, each
+    with what it does.
+    """
+
+    name: str
+    run: str
+    help: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    examples: tuple[tuple[str, str], ...]
+
+
+def _own(module: str, name: str) -> str:
+    return f"{_HANDLERS}.{module}:{name}"
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "init", _own("files", "init_project"), "write a small project that builds, verifies and packages at once", options.add_init,
+        (
+            ("init my_kernels", "a project in cuTile Python, in the new folder my_kernels"),
+            ("init my_kernels --tilecpp", "the same in CUDA Tile C++"),
+        ),
+    ),
+    Command(
+        "lower", "tileiras_build.lowering:lower_files", "lower a file of any stage to a later stage", options.add_lower,
+        (
+            ("lower k.tilebc --to cubin --sm sm_90", "k.cubin, and its launch manifest k.json"),
+            ("lower kernels/add.py --to ptx --sm sm_80,sm_90 -o out", "every kernel of the file for two targets"),
+            ("lower k.tilebc --to ptx --sm sm_90 -o -", "PTX on the screen"),
+            ("lower k.tilebc --until convert-tile-as-to-llvm --sm sm_90", "stop after a pass; `opt` goes on"),
+        ),
+    ),
+    Command(
+        "as", "tileiras_build.tileiras_command:main", "compile bytecode to a cubin with the options of NVIDIA's tileiras (as --help)",
+        options.add_nothing,
+        (("as --gpu-name=sm_90 -O3 k.tilebc -o k.cubin", "what cuTile Python asks of tileiras"),),
+    ),
+    Command(
+        "export", _own("files", "export_file"), "write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file",
+        options.add_export,
+        (
+            ("export kernels/add.py -o out", "out/NAME.tilebc of every row of the file's CASES"),
+            ("export kernels/add.py --kernel add_f32", "one of them"),
+        ),
+    ),
+    Command(
+        "dis", _own("files", "disassemble_file"), "print Tile IR bytecode as text", options.add_dis,
+        (("dis k.tilebc", "the module"), ("dis -g k.tilebc", "with source locations")),
+    ),
+    Command(
+        "asm", _own("files", "assemble_file"), "write Tile IR text as bytecode", options.add_asm,
+        (("asm k.mlir", "k.tilebc"), ("asm k.mlir -o new.tilebc --bytecode 13.5", "of a certain version")),
+    ),
+    Command(
+        "opt", "tileiras_build.pipeline.opt:run_file", "run passes by name over MLIR text and print the result", options.add_opt,
+        (
+            ("opt k.mlir --pass convert-math-to-libdevice --sm sm_90", "one pass"),
+            ("opt k.mlir --pass convert-nvgpu-and-gpu-to-nvvm --ll", "down to LLVM IR"),
+        ),
+    ),
+    Command(
+        "run", _own("running", "run_file"), "run a kernel in the reference interpreter, or a cuTile script", options.add_run,
+        (
+            ("run k.tilebc --grid 4 --arg float32:1000 --arg float32:1000", "a kernel, on arrays of random numbers"),
+            ("run script.py --device cpu --sm sm_90 -- --size 64", "a script that calls ct.launch, without a GPU"),
+        ),
+    ),
+    Command(
+        "verify", _own("running", "verify_file"), "compare compiled kernels with the reference interpreter", options.add_verify,
+        (
+            ("verify k.tilebc --sm sm_90", "on inputs that are derived from the kernel"),
+            ("verify k.tilebc --sm sm_90 --grid 4 --json", "the same for programs"),
+        ),
+    ),
+    Command(
+        "report", _own("listing", "report_folder"), "show registers, shared memory and spills of built kernels", options.add_report,
+        (("report build", "the table of the last build"), ("report build --html page.html", "the HTML report")),
+    ),
+    Command(
+        "estimate", "tileiras_build.estimate.command:run", "estimate by a model how long a cubin's kernel takes", options.add_estimate,
+        (
+            ("estimate build/sm_90/add_f32.cubin --set x=4096x4096 --grid 32,32", "bounds, and what limits it"),
+            ("estimate ours.cubin --set n=4096 --grid 32 --against theirs.cubin", "beside another compiler's"),
+        ),
+    ),
+    Command(
+        "libdevice", _own("listing", "list_libdevice"), "list what a kernel links from libdevice", options.add_libdevice,
+        (
+            ("libdevice k.tilebc", "the functions, and what each brings along"),
+            ("libdevice k.tilebc --pin k.ll", "an .ll that needs no toolkit"),
+        ),
+    ),
+    Command(
+        "passes", _own("listing", "list_passes"), "list the passes of each stage and what they remove", options.add_json,
+        (("passes", "in the order in which they run"), ("passes --json", "the same for programs")),
+    ),
+    Command(
+        "targets", _own("listing", "list_targets"), "list the GPU targets", options.add_json,
+        (("targets", "the GPUs that --sm and sm= name"), ("targets --json", "the same for programs")),
+    ),
+    Command(
+        "cache", _own("listing", "look_at_cache"), "show what a folder for cache= holds, check it or make it smaller", options.add_cache,
+        (
+            ("cache ~/.cache/kernels", "how much it holds"),
+            ("cache ~/.cache/kernels --verify", "name what is damaged"),
+            ("cache ~/.cache/kernels --trim 20GiB", "remove what was used longest ago"),
+        ),
+    ),
+    Command(
+        "completion", _own("completion", "print_completion"), "print what completes this program's commands in a shell", options.add_completion,
+        (
+            ("completion bash", "for ~/.local/share/bash-completion/completions/tileiras-build"),
+            ("completion zsh", "for a file _tileiras-build in a folder of fpath"),
+            ("completion fish", "for ~/.config/fish/completions/tileiras-build.fish"),
+        ),
+    ),
+    Command(
+        "man", _own("manual", "print_manual"), "print the manual page", options.add_nothing,
+        (("man", "for ~/.local/share/man/man1/tileiras-build.1; `tileiras-build man | man -l -` shows it"),),
+    ),
+)  # fmt: skip
+
+
+def find(name: str) -> Command | None:
+    """The command called ``name``."""
+    return next((row for row in COMMANDS if row.name == name), None)

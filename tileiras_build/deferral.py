@@ -1,0 +1,90 @@
+"""What a process that makes one call leaves until it is needed, of what libraries do while they are imported.
+
+A third of the time in which xDSL and the dialects are imported goes into methods that nobody calls: a dataclass has five or
+six, compiled from text one by one, and there are four hundred dataclasses. In a process that has deferred, such a method
+is compiled when it is called first. And a class of the dialects is defined when it is first asked for its definition
+(``dialects/deferred_definitions.py``).
+
+Processes of our own defer before they import the compiler; the process of a user who imports the package never does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from typing import Any
+
+_HEAD = "def __create_fn__("
+_is_deferring = False
+
+
+def is_deferring() -> bool:
+    """Whether this process has deferred."""
+    return _is_deferring
+
+
+def defer() -> None:
+    """From now on, and for good: this process defers, and does not collect garbage, which would not pay before it ends."""
+    global _is_deferring
+    _is_deferring = True
+    gc.disable()
+    # The module's functions find this one before the builtin that they mean: it is what all versions of Python share here.
+    vars(dataclasses)["exec"] = _execute
+    sys.meta_path.insert(0, _BeforeDialects())
+
+
+class _BeforeDialects:
+    """Sees to it that definitions are deferred before the first dialect is imported."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "xdsl.dialects":
+            sys.meta_path.remove(self)
+            import_module("tileiras_build.dialects.deferred_definitions").defer_definitions()
+
+
+def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> None:
+    """``exec`` of a text that defines ``__create_fn__``, which returns the methods of a dataclass, one or a tuple."""
+    before, _, returned = text.rpartition("\n return ")
+    if not before.startswith(_HEAD):
+        exec(text, names, space)
+        return
+
+    def create(**closure: Any) -> object:
+        @cache
+        def compiled() -> Any:
+            made: dict[str, Any] = {}
+            exec(text, names, made)
+            return made["__create_fn__"](**closure)
+
+        if not returned.startswith("("):
+            return _deferred(returned, compiled)
+        found = [name for name in returned.strip("()").split(",") if name]
+        return tuple(_deferred(name, partial(_nth, compiled, at)) for at, name in enumerate(found))
+
+    space["__create_fn__"] = create
+
+
+def _nth(compiled: Callable[[], tuple], at: int) -> Any:
+    return compiled()[at]
+
+
+def _deferred(name: str, compiled: Callable[[], Any]) -> Callable[..., Any]:
+    """The method ``name``, which puts what ``compiled`` returns into its place when it is called first."""
+    made = None
+
+    def method(self, /, *arguments: Any, **named: Any) -> Any:
+        nonlocal made
+        if made is None:
+            made = compiled()
+            made.__qualname__ = method.__qualname__
+            for kind in type(self).__mro__:
+                if vars(kind).get(name) is method:
+                    setattr(kind, name, made)
+        return made(self, *arguments, **named)
+
+    method.__name__ = name
+    return method

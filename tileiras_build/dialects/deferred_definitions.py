@@ -1,0 +1,114 @@
+"""xDSL's definitions of operations and attributes, worked out when they are first asked for.
+
+``irdl_op_definition`` makes constraints and accessors of what a class declares, and reads its assembly format;
+``irdl_attr_definition`` evaluates annotations. The dialects define six hundred classes so, and a kernel has sixty.
+What is wrong with a class is said when it is used, not when it is defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import xdsl.irdl
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
+from xdsl.irdl import IRDLOperation, ParamAttrDef, ParamDef, operations
+from xdsl.irdl.operations import _OpDefField as OpDefField
+from xdsl.traits import OpTrait
+
+Defined = TypeVar("Defined", bound=type[IRDLOperation])
+
+_define = xdsl.irdl.irdl_op_definition
+_parameters = ParamAttrDef.from_pyrdl
+# What the classes have in their own right under the names that are pending.
+_pending: dict[type, dict[str, object]] = {}
+_NOTHING = object()
+_completions: dict[type, Callable[[Any], None]] = {}
+# What xDSL's decorator adds besides the accessors of what is declared.
+_ADDED = ("get_irdl_definition", "verify_")
+
+
+def defer_definitions() -> None:
+    """From now on classes are defined so."""
+    for module in (xdsl.irdl, operations):
+        vars(module)["irdl_op_definition"] = define_operation
+    ParamAttrDef.from_pyrdl = DeferredParameters  # type: ignore[method-assign,assignment]
+    for base in (Attribute, Operation, OpTrait, SSAValue):
+        base.__subclasshook__ = classmethod(_is_below)  # type: ignore[method-assign,assignment]
+
+
+def _is_below(base: type, kind: type) -> bool:
+    """Whether ``kind`` is derived from ``base``: no class of IR is registered as another's. ABC would ask every class that
+    is derived from ``base`` before it says no."""
+    return base in kind.__mro__
+
+
+class DeferredParameters(ParamAttrDef):
+    """The parameters of an attribute class."""
+
+    def __init__(self, kind: type[ParametrizedAttribute]):
+        self.name, self.kind = kind.name, kind
+
+    @cached_property
+    def parameters(self) -> list[tuple[str, ParamDef]]:  # type: ignore[override]
+        """The constraint of each; raises PyRDLAttrDefinitionError."""
+        return _parameters(self.kind).parameters
+
+
+class _Pending:
+    """Stands for what ``name`` will be when the operation class ``owner`` is defined."""
+
+    def __init__(self, owner: type[IRDLOperation], name: str):
+        self.owner, self.name = owner, name
+
+    def __get__(self, op: Operation | None, kind: type):
+        _complete(self.owner)
+        return getattr(kind if op is None else op, self.name)
+
+    def __set__(self, op: Operation, value: object) -> None:
+        _complete(self.owner)
+        setattr(op, self.name, value)
+
+
+def define_operation(kind: Defined) -> Defined:
+    """``irdl_op_definition``, when the class is first asked for what that adds."""
+    names = [*_ADDED, *_declared(kind)]
+    _pending[kind] = {name: vars(kind).get(name, _NOTHING) for name in names}
+    for name in names:
+        setattr(kind, name, _Pending(kind, name))
+    return kind
+
+
+def when_defined(kind: Defined, complete: Callable[[Defined], None]) -> None:
+    """Call ``complete`` with an operation class once it is defined, which it may be already."""
+    if kind in _pending:
+        _completions[kind] = complete
+    else:
+        complete(kind)
+
+
+def _declared(kind: type[IRDLOperation]) -> list[str]:
+    """The names under which a class and those above it declare operands, results, attributes, regions and successors,
+    and of what is made of its traits and format."""
+    above = [vars(base) for base in kind.__mro__[: kind.__mro__.index(IRDLOperation)]]
+    found = {name for space in above for name, value in space.items() if isinstance(value, OpDefField)}
+    if sum("traits" in space for space in above) != 1:
+        found.add("traits")
+    if kind.assembly_format is not None:
+        found.update(("parse", "print"))
+    return [*found]
+
+
+def _complete(kind: type[IRDLOperation]) -> None:
+    """Define a class, after those above it that are pending."""
+    for base in reversed(kind.__mro__):
+        for name, value in _pending.get(base, {}).items():
+            if value is _NOTHING:
+                delattr(base, name)
+            else:
+                setattr(base, name, value)
+        if _pending.pop(base, None) is not None:
+            _define(base)
+        if (complete := _completions.pop(base, None)) is not None:
+            complete(base)

@@ -1,0 +1,27 @@
+"""What another process answers to a call."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from typing import Any, Literal
+
+Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
+
+
+def result_of(answer: Answer) -> Any:
+    """The call's result; raises what it raised."""
+    if answer[0]:
+        return answer[1]
+    raise answer[1]
+
+
+def describe_exit(code: int | None) -> str:
+    """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
+    if code is None:
+        return "closed its pipe"
+    if code >= 0:
+        return f"exited with status {code}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"

@@ -1,0 +1,119 @@
+"""Loops of two products of which one makes the left operand of the other, whose sum the loop carries: attention's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...dialects.facts import is_counted_loop, passes_through
+from ...dialects.ir import walk
+from ..shared.accessors import block_of, last_op, parent, row
+from .operand_chains import is_zero, runs_to_its_end
+
+DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
+
+
+@dataclass(frozen=True)
+class RunningSum:
+    """What a product adds to: a tile that the loop carries, multiplied by ``factor`` in each iteration by ``scale``,
+    where there are such."""
+
+    argument: BlockArgument
+    factor: SSAValue | None = None
+    scale: Operation | None = None
+
+
+@dataclass(frozen=True)
+class ChainedProducts:
+    """``first`` starts from zero; ``last`` has a running sum, and a left operand that is computed from the first one's."""
+
+    first: Any
+    last: Any
+
+
+def chained_products(loop: Operation) -> ChainedProducts | None:
+    """The two products of a counted loop; None where it has others, or does something else with their sums."""
+    products = [op for op in walk(loop) if op.name == DOT]
+    if len(products) != 2 or not is_counted_loop(loop) or not runs_to_its_end(loop):
+        return None
+    first, last = map(row, products)
+    block = loop.regions[0].blocks[0]
+    if first.parent is not block or last.parent is not block or not is_zero(first.acc):
+        return None
+    chained = running_sum(last) is not None and _comes_from(last.lhs, first, block)
+    return ChainedProducts(first, last) if chained else None
+
+
+def running_sum(product: Any) -> RunningSum | None:
+    """The sum that a loop carries for a product alone; None where it does more with it than to scale it and to add."""
+    if product.acc.owner is block_of(product):
+        return _carried(product, RunningSum(product.acc))
+    scale = product.acc.owner
+    if not isinstance(scale, Operation) or not _only_scales(scale, product):
+        return None
+    for argument, factor in (scale.operands, reversed(scale.operands)):
+        if isinstance(argument, BlockArgument) and argument.owner is product.parent:
+            return _carried(product, RunningSum(argument, factor, scale))
+    return None
+
+
+def _only_scales(scale: Operation, product: Any) -> bool:
+    """Whether a multiplication leaves a number alone where the factor is 1, and the product reads no other result of it."""
+    if scale.name != SCALE or scale.parent is not product.parent or len(list(scale.results[0].uses)) != 1:
+        return False
+    return row(scale).rounding_mode == "nearest_even" and not row(scale).flush_to_zero
+
+
+def _carried(product: Any, found: RunningSum) -> RunningSum | None:
+    """``found``, if the loop carries it for nothing else."""
+    if found.argument.index == 0 or len(list(found.argument.uses)) != 1:
+        return None
+    uses, last = list(product.result.uses), last_op(block_of(product))
+    returned = len(uses) == 1 and uses[0].operation is last and uses[0].index == found.argument.index - 1
+    return found if returned else None
+
+
+def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
+    """Whether a value of a block is computed from the sum of a product."""
+    seen: set[Operation] = set()
+    waiting = [value]
+    while waiting:
+        op = waiting.pop().owner
+        if op is product:
+            return True
+        if isinstance(op, Operation) and op.parent is block and op not in seen:
+            seen.add(op)
+            waiting += [operand for inner in walk(op) for operand in inner.operands]
+    return False
+
+
+def resident_load(product: Any) -> tuple[Any, list[Operation]] | None:
+    """The tiled_load outside the loop of a product whose tile is its left operand, and the operations between; None where
+    something else reads the tile."""
+    chain: list[Operation] = []
+    value = product.lhs
+    while isinstance(value.owner, Operation) and passes_through(value.owner):
+        chain.insert(0, value.owner)
+        value = value.owner.operands[0]
+    load = value.owner
+    if not isinstance(load, Operation) or load.name != LOAD or load.parent is product.parent:
+        return None
+    read = all(_is_left_operand(row(load).value, use.operation, use.index) for use in row(load).value.uses)
+    return (load, chain) if read and all(link.parent is load.parent for link in chain) else None
+
+
+def _is_left_operand(value: SSAValue, user: Operation, index: int) -> bool:
+    """Whether a use of a tile makes it the left operand of products, and nothing else."""
+    if user.name == DOT:
+        return index == 0
+    results = user.results if passes_through(user) else ()
+    return bool(results) and all(
+        _is_left_operand(result, use.operation, use.index) for result in results for use in result.uses
+    )
+
+
+def loop_of(product: Operation) -> Operation:
+    """The loop in whose body a product stands."""
+    return parent(product)
