@@ -3,6 +3,8 @@
     python tools/cutile_conformance.py run --cutile CHECKOUT --sm sm_90 --out RESULTS [--keep N] [--files test_cast.py ...]
     python tools/cutile_conformance.py render --out RESULTS [--keep N --kept-for SM ...] > docs/conformance.md
 
+Both take ``--left-out CASE ...``.
+
 CHECKOUT is an unpacked NVIDIA/cutile-python; its requirements for tests are installed, PyTorch may be the CPU's. ``run`` runs
 every test file under ``pytest -p tileiras_build.cutile.pytest --tile-device cpu`` and leaves RESULTS/SM.xml (JUnit); with
 ``--files`` it runs those and puts their cases into RESULTS/SM.xml. ``render`` makes one table of the results.
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     options += ["--timeout", str(arguments.timeout), f"--junitxml={result.resolve()}"]
     options += ["-n", str(arguments.processes), "--continue-on-collection-errors"]
+    options += [f"--deselect=test/{case}" for case in arguments.left_out]
     command = [sys.executable, "-m", "pytest", *options, *files]
     code = subprocess.run(command, cwd=tests, env=environment, check=False).returncode
     if arguments.files and result.exists():
@@ -162,6 +165,8 @@ def render(arguments: argparse.Namespace) -> int:
     if arguments.keep:
         where = f" for {', '.join(arguments.kept_for)}" if arguments.kept_for else ""
         print(f"Of each test the first {arguments.keep} parametrizations ran{where}.")
+    for case in arguments.left_out:
+        print(f"`{case}` was left out.")
     print()
     print_table(results)
     print_reasons(results)
@@ -226,6 +231,8 @@ def main() -> int:
     renderer.set_defaults(call=render)
     for sub in (runner, renderer):
         sub.add_argument("--out", type=Path, required=True)
+        what = "cases that are not run, such as test_list.py::test_add_list_of_int64_index_arrays, which needs 21 GiB"
+        sub.add_argument("--left-out", nargs="*", default=(), metavar="CASE", help=what)
         sub.add_argument("--keep", type=int, default=0, help="first parametrizations of each test (0: all)")
     arguments = parser.parse_args()
     return arguments.call(arguments)
