@@ -6,6 +6,7 @@ The README's table of knobs is made from these rows (``markdown``).
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,6 +88,12 @@ SERVER = Knob(
 )
 
 KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED, SERVER)
+
+
+def is_on_cpu() -> bool:
+    """Whether this process was started by one whose kernels run in the emulator."""
+    settings = CUTILE_INHERITED.read()
+    return bool(settings) and json.loads(settings).get("device") == "cpu"
 
 
 def dump_folder() -> Path:

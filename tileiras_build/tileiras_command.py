@@ -2,18 +2,27 @@
 
 A link named ``tileiras`` to ``tileiras-build``, first on PATH, makes cuTile Python compile with this compiler. Exit codes
 are NVIDIA's: 0 done, 1 wrong usage or no input, 2 bad configuration, 3 not (valid) bytecode, 5 failed to compile.
+
+In a process that was started under the emulator (``cutile/inherit.py``) the cubin is an image for the emulator.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .bytecode.opcodes import VERSIONS
 from .errors import ErrorGroup, InternalError, Location, TileirasError
 from .files import write_files
+from .knobs import is_on_cpu
 from .tileiras_options import PROGRAM, REMARK_KINDS, CommandLine, UsageError, help_text, parse
+
+if TYPE_CHECKING:
+    from .pipeline.job import Job
 
 MAGIC, MLIR_MAGIC = b"\x7fTileIR\x00", b"ML\xefR"
 USAGE, CONFIGURATION, BYTECODE, COMPILATION = 1, 2, 3, 5
@@ -169,7 +178,19 @@ def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]]
     if categories:
         data = lower(data, stage, "tileas", job, name=file)[".tileas"]
         stage, remarks = "tileas", _remarks(data, job, categories)
-    return lower(data, stage, "cubin", job, name=file if stage == "tilebc" else None)[".cubin"], remarks
+    name = file if stage == "tilebc" else None
+    if is_on_cpu():
+        return _image(data, stage, job, name), remarks
+    return lower(data, stage, "cubin", job, name=name)[".cubin"], remarks
+
+
+def _image(data: bytes, stage: str, job: Job, name: str | None) -> bytes:
+    """What the emulator takes for a cubin, with lines."""
+    from .driver import lower
+    from .emulator.image import pack
+
+    ptx = lower(data, stage, "ptx", replace(job, lineinfo=not job.debug), name=name)[".ptx"]
+    return pack(ptx.decode(), json.loads(lower(ptx, "ptx", "cubin", job)[".json"]))
 
 
 def _instrumented(text: bytes) -> bytes:

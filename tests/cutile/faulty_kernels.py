@@ -38,7 +38,7 @@ def plus(x, *, value: int, tile: ct.Constant[int]):
 @ct.kernel
 def plus_one(x, tile: ct.Constant[int]):
     i = ct.bid(0)
-    ct.store(x, (i,), ct.load(x, (i,), (tile,)) + 1)
+    ct.store(x, (i,), ct.load(x, (i,), (tile,)) + 1)  # adds one
 
 
 @ct.kernel
@@ -50,6 +50,18 @@ def overlapping(x, y, value: ct.Constant[int]):
 def leaning(x):
     i = ct.arange(TILE, dtype=ct.int32) + ct.bid(0) * TILE
     ct.scatter(x, i, ct.gather(x, i + 1))  # each reads one of the next
+
+
+@ct.kernel
+def masked(x, y, used):
+    t = ct.load(x, (0,), (TILE,))
+    ct.store(y, (0,), ct.where(ct.arange(TILE, dtype=ct.int32) < used, t + 1, 0))
+
+
+@ct.kernel
+def product(a, b, c):
+    zeros = ct.zeros((TILE, TILE), ct.float32)
+    ct.store(c, (0, 0), ct.mma(ct.load(a, (0, 0), (TILE, TILE)), ct.load(b, (0, 0), (TILE, TILE)), zeros))
 
 
 @ct.kernel

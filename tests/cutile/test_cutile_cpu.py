@@ -1,5 +1,7 @@
 """The emulator as a device: what launches compute, what they refuse, and how faults are told."""
 
+from typing import Annotated
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,17 @@ def test_what_a_view_is_a_part_of_may_be_read(device):
     whole, y = np.arange(4 * TILE, dtype=np.float32), np.zeros(TILE, np.float32)
     ct.launch(0, (1,), kernels.shifted, (whole[TILE : 2 * TILE], y, TILE))
     np.testing.assert_array_equal(y, whole[2 * TILE : 3 * TILE])
+
+
+def test_what_cutile_says_of_an_annotation_reaches_the_user(device):
+    annotation = getattr(ct, "ArrayAnnotation", None) or pytest.skip("this cuda-tile has no annotations of arrays")
+
+    @ct.kernel
+    def annotated(x: Annotated[ct.Array, annotation(static_shape_dims=(5,))]):
+        pass
+
+    with pytest.raises(ValueError, match="static_shape_dims contains axis 5"):
+        ct.launch(0, (1,), annotated, (np.zeros(TILE, np.float32),))
 
 
 def test_parameters_by_keyword_alone_are_passed_like_others(device):
@@ -101,16 +114,25 @@ def test_a_graph_runs_what_was_launched_while_it_was_captured(device):
     assert (x == 2).all()
 
 
-def test_tuning_takes_the_first_configuration_that_compiles_and_says_so(device, capsys):
+@pytest.mark.parametrize(("how", "launches", "word"), [("launch", 2, "runs"), ("compile", 0, "compiles")])
+def test_tuning_launches_each_configuration_once_and_takes_the_first_of_them(how, launches, word, capsys):
     tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
     x = np.zeros(TILE, np.float32)
-    arguments = lambda tile: (x, tile)
-    found = tune.exhaustive_search(
-        [3, 16, 32], 0, lambda tile: (TILE // tile,), kernels.plus_one, arguments, quiet=True
-    )
-    assert found.best.config == 16  # tiles have powers of two
-    assert [config for config, *_ in found.failures] == [3] and not x.any()
-    assert "takes the first configuration that compiles" in capsys.readouterr().err
+    with hook.enabled("sm_90", device="cpu", tune=how):
+        for searches in (1, 2):
+            found = tune.exhaustive_search(
+                [3, 16, 32], 0, lambda tile: (TILE // tile,), kernels.plus_one, lambda tile: (x, tile), quiet=True
+            )
+            assert found.best.config == 16  # tiles have powers of two
+            assert [config for config, *_ in found.failures] == [3] and (x == launches * searches).all()
+    assert f"takes the first configuration that {word}" in capsys.readouterr().err
+
+
+def test_a_configuration_that_faults_is_a_failure_of_the_search(device):
+    tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
+    x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float32)
+    found = tune.exhaustive_search([TILE, 0], 0, lambda _: (1,), kernels.shifted, lambda by: (x, y, by), quiet=True)
+    assert found.best.config == 0 and [config for config, *_ in found.failures] == [TILE]
 
 
 def test_tuning_with_a_limit_runs_each_configuration_within_it(device):
@@ -136,6 +158,8 @@ def test_blocks_run_in_several_processes_where_they_may(capsys):
 def test_unknown_options_and_a_device_without_a_target_are_refused():
     with pytest.raises(InvalidInput, match="no option 'speed'; use race_check"):
         hook.enable("sm_90", device="cpu", speed=3)
+    with pytest.raises(InvalidInput, match="tune cannot be 'best'"):
+        hook.enable("sm_90", device="cpu", tune="best")
     with pytest.raises(InvalidInput, match="enable\\('sm_90', device='cpu'\\)"):
         hook.enable(device="cpu")
 

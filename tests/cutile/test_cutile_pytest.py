@@ -28,14 +28,33 @@ def test_filled(value):
 def test_a_suite_runs_on_the_emulator_from_its_conftest_on(tmp_path):
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_suite.py").write_text(SUITE)
-    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", "80", "--tile-keep", "2"]
+    options = [
+        "-p",
+        "tileiras_build.cutile.pytest",
+        "--tile-device",
+        "cpu",
+        "--tile-sm",
+        "80",
+        "--tile-keep",
+        "2",
+        "-k",
+        "not [1]",
+    ]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "2 passed, 1 deselected" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_target_that_does_not_exist_is_an_error_of_usage(tmp_path):
-    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", "12"]
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--tile-sm", "12"], "error[unknown-target]"),
+        (["--no-such-option"], "unrecognized arguments: --no-such-option"),
+    ],
+)
+def test_a_wrong_command_line_is_an_error_of_usage_and_no_more(tmp_path, words, message):
+    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", *words]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 4 and "error[unknown-target]" in done.stdout + done.stderr
+    assert done.returncode == 4 and message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

@@ -170,6 +170,8 @@ def _add_launch(parser: argparse.ArgumentParser, file: str = "FILE.tilebc", what
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The options of ``run``."""
+    from ..cutile.settings import TUNE
+
     _add_launch(parser, "FILE", "Tile IR bytecode (.tilebc), or a script (.py)")
     parser.add_argument("-o", "--output", metavar="DIR", help="write the arrays after the run as .npy files")
     script = parser.add_argument_group("a script that calls ct.launch", "its own arguments follow after --")
@@ -177,6 +179,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     what = f"the target (default: {DEFAULT_TARGET} on the CPU, what the GPU is on one)"
     script.add_argument("--sm", metavar="SM", help=what)
     script.add_argument("--race-check", action="store_true", help="find accesses that nothing orders (CPU)")
+    what = "find results that depend on memory that nobody has written (CPU)"
+    script.add_argument("--init-check", action="store_true", help=what)
+    what = "what ct.tune does with each configuration (CPU; default: launch it once)"
+    script.add_argument("--tune", choices=TUNE, default=TUNE[0], help=what)
     what = "end a launch that takes longer (CPU; default: never)"
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
     what = "processes that share the blocks of a launch (CPU; default: 1)"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ..errors import TileirasError
-from .settings import Settings
+from .settings import LAUNCH, TUNE, Settings
 
 _running = ExitStack()
 
@@ -28,7 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tile-keep", type=int, default=0, metavar="N", help=what)
     what = "fail a launch that takes longer (default: never)"
     group.addoption("--tile-time-limit", type=float, metavar="SECONDS", help=what)
+    what = "what ct.tune does with each configuration on the CPU (default: launch it once)"
+    group.addoption("--tile-tune", choices=TUNE, default=LAUNCH, help=what)
     group.addoption("--tile-race-check", action="store_true", help="find accesses that nothing orders")
+    what = "find results that depend on memory that nobody has written"
+    group.addoption("--tile-init-check", action="store_true", help=what)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -37,6 +41,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     options = early_config.known_args_namespace
     if options.tile_device is None:
         return
+    early_config.add_cleanup(
+        _running.close
+    )  # cuTile has its functions back at the end, of a wrong command line as well
     try:
         _enable(options)
     except TileirasError as error:
@@ -48,14 +55,12 @@ def _enable(options: Any) -> None:
     from .inherit import inherited
 
     sm = options.tile_sm if options.tile_device == "cpu" else None
-    settings = Settings(options.tile_device, sm, options.tile_race_check, options.tile_time_limit)
+    limit, tune = options.tile_time_limit, options.tile_tune
+    settings = Settings(
+        options.tile_device, sm, options.tile_race_check, limit, tune=tune, init_check=options.tile_init_check
+    )
     _running.enter_context(enabled(settings.sm, device=settings.device, **settings.options()))
     _running.enter_context(inherited(settings))
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Give cuTile its functions back."""
-    _running.close()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -70,8 +75,9 @@ def _number(config: pytest.Config) -> str:
     return str(config.getoption("tile_sm")).removeprefix("sm_")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the first parametrizations of each test."""
+    """Keep the first parametrizations of each test, of those that ``-k`` and ``-m`` have left."""
     keep = config.getoption("tile_keep")
     if not keep:
         return

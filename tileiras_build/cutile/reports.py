@@ -70,6 +70,8 @@ def _location(ptx: str, fault: faults.EmulatorFault) -> Location | None:
 def _what(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
     if fault.kind == faults.OUT_OF_BOUNDS:
         return f"{_does(fault)}, {_place(fault, arrays)}"
+    if fault.kind == faults.UNINITIALISED:
+        return f"{_does(fault)} {_place(fault, arrays)}, {fault.message}"
     if fault.kind == faults.BLOCK_RACE:
         return f"{_does(fault)} {_place(fault, arrays)}; {fault.message}"
     if fault.kind == faults.MISALIGNED:

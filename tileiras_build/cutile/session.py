@@ -26,12 +26,13 @@ _MOST_OF_ONE = 4  # such as arrays of several libraries
 @dataclass(eq=False)
 class Kept:
     """What a session keeps of one kernel: the ``native`` launcher, if it was ``asked`` for and there is one, the ``ways`` to launch it fast, the latest first, and what was compiled, by the symbol that
-    cuTile mangles from the signature."""
+    cuTile mangles from the signature. ``measured`` are the entries and grids that ``ct.tune`` has had launched."""
 
     session: Session
     ways: list[Fast] = field(default_factory=list)
     compiled: dict[str, Compiled] = field(default_factory=dict)
     tried: dict[str, int] = field(default_factory=dict)
+    measured: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
     native: Native | None = None
     asked: bool = False
 
@@ -128,7 +129,8 @@ class Session:
         try:
             return self.cutile.signature(kernel, self.device.shown(arguments))
         except (BufferError, RuntimeError, ValueError) as error:
-            name = host_array(self.cutile.parameter_names(kernel), arguments)
+            own = self.device.has_own_memory
+            name = host_array(self.cutile.parameter_names(kernel), arguments) if own else None
             if name is None:
                 raise
             message = f"Input array is not on a CUDA device: {name} is in the computer's own memory; {_HOST_REMEDY}"

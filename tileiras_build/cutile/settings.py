@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+LAUNCH, COMPILE = TUNE = ("launch", "compile")
+"""What ``ct.tune`` does with each configuration where no GPU is timed: launch it once, or no more than compile it."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -16,8 +19,10 @@ class Settings:
     jobs: int = 1
     profile: bool = False
     json: str | None = None
+    tune: str = LAUNCH
+    init_check: bool = False
 
     def options(self) -> dict[str, object]:
         """What ``enable`` takes."""
-        names = ("race_check", "time_limit", "jobs") if self.device == "cpu" else ()
+        names = ("race_check", "time_limit", "jobs", "tune", "init_check") if self.device == "cpu" else ()
         return {name: value for name, value in asdict(self).items() if name in names}

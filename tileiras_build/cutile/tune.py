@@ -66,6 +66,9 @@ def make_synchronize(own: Function) -> Function:
 def _measured(
     session: Session, stream: object, grid: Any, kernel: Any, arguments: Any, flush: bool, limit: float | None
 ) -> float:
-    session.compile(kernel, arguments)  # what is measured is the launch
+    compiled = session.compile(kernel, arguments)  # what is measured is the launch
+    measured, kind = session.kept(kernel).measured, (compiled.entry, tuple(grid))
+    first = kind not in measured
+    measured.add(kind)
     work = lambda: session.enqueue(stream, grid, kernel, arguments, False)
-    return session.device.measure(work, stream, flush, limit)
+    return session.device.measure(work, stream, flush, limit, first)

@@ -20,8 +20,8 @@ class UnsupportedInstruction(EmulatorError):
 
 
 # What a fault is, for those who tell it in words of their own.
-OUT_OF_BOUNDS, MISALIGNED, RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, OTHER = KINDS = (
-    "out-of-bounds", "misaligned", "race", "block-race", "deadlock", "assertion", "time-limit", "other",
+OUT_OF_BOUNDS, MISALIGNED, RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, UNINITIALISED, OTHER = KINDS = (
+    "out-of-bounds", "misaligned", "race", "block-race", "deadlock", "assertion", "time-limit", "uninitialised", "other",
 )  # fmt: skip
 
 

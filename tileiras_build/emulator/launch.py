@@ -20,6 +20,7 @@ from .products import BY_BLAS, EXACTLY, SUMS
 from .program import Program, load
 from .special import SPECIALS
 from .tensor_map import complete_parameters
+from .unwritten import UnwrittenReads
 
 BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
 BATCH_BYTES = 1 << 30
@@ -59,12 +60,18 @@ class Options:
     jobs: int = 1
     started: Callable[[tuple[int, int, int]], None] | None = None
     block_races: BlockRaces | None = None
+    unwritten: UnwrittenReads | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
             raise ValueError(f"sums cannot be {self.sums!r}: use {' or '.join(SUMS)}")
         if self.jobs < 1:
             raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks at every access from the start."""
+        return self.races or any(one is not None for one in (self.counters, self.block_races, self.unwritten))
 
     specials = SPECIALS
     codegen: tuple = ()
@@ -85,6 +92,7 @@ def launch(
     jobs: int | None = None,
     started: Callable[[tuple[int, int, int]], None] | None = None,
     check_blocks: bool = False,
+    unwritten: UnwrittenReads | None = None,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -98,7 +106,8 @@ def launch(
     so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
     1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
     its place in the grid of clusters: what the kernel then changes is that cluster's doing. ``check_blocks``
-    looks for races between CTAs on global memory (``block_races.py``), in one process. Raises ValueError for a finding or
+    looks for races between CTAs on global memory (``block_races.py``), in one process; ``unwritten`` notes the first read of
+    memory that nobody has written (``unwritten.py``), in one process too. Raises ValueError for a finding or
     sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
@@ -113,10 +122,11 @@ def launch(
         Findings(findings, FAULT),
         sums,
         registers=registers,
-        jobs=1 if check_blocks else jobs_of(jobs),
+        jobs=1 if check_blocks or unwritten is not None else jobs_of(jobs),
         deadline=None if time_limit is None else time.monotonic() + time_limit,
         started=started,
         block_races=BlockRaces() if check_blocks and applies(program) else None,
+        unwritten=unwritten,
     )
     execute(program, grid, block, params, memory, dynamic, options)
 

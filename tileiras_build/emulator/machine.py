@@ -66,7 +66,7 @@ class Machine:
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
         self.race = self.watch = self.flight = None
-        if self.options.races or self.options.counters is not None or self.options.block_races is not None:
+        if self.options.is_watched:
             from .watch import Watch
 
             self.watch = Watch(self, self.options.races, self.options.counters)

@@ -68,11 +68,14 @@ class Watch:
     def see_global(
         self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
     ) -> None:
-        """An access of global memory: counted, and looked at for races between CTAs; local memory and parameters are none."""
-        region, races = getattr(place.view, "__self__", None), self.machine.options.block_races
+        """An access of global memory: counted, looked at for races between CTAs and for reads of what nobody has written;
+        local memory and parameters are none."""
+        options = self.machine.options
+        region, races = getattr(place.view, "__self__", None), None if atomic else options.block_races
+        unwritten = None if writes and not atomic else options.unwritten
         if not isinstance(region, Region) or region is self.machine.params:
             return
-        if self.counters is None and (races is None or atomic):
+        if self.counters is None and races is None and unwritten is None:
             return
         flat = group.cta * self.machine.threads + group.tid if selection is None else flat_threads(group, selection)
         shape = flat.shape
@@ -83,7 +86,9 @@ class Watch:
             cta, tid = np.divmod(flat, self.machine.threads)
             warps = -(-self.machine.threads // 32)
             count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
-        if races is not None and not atomic:
+        if unwritten is not None:
+            unwritten.access(self.machine, site.ins, np.broadcast_to(flat, start.shape), start, site.bytes)
+        if races is not None:
             data = None if values is None or inside is not None else self.bytes_of(values, shape)
             races.access(self.machine, site.ins, region, flat, start, site.bytes, writes, data)
 

@@ -29,6 +29,8 @@ class Device(Protocol):
 
     has_native_launcher: bool
     """Whether cuTile's own launcher, which is C code, can launch on it (``native.py``)."""
+    has_own_memory: bool
+    """Whether arrays in the computer's own memory are out of its reach."""
 
     def mapping(self, compiled: Compiled) -> Loaded:
         """What encodes the tensor maps of a kernel that cuTile's launcher loads."""
@@ -56,8 +58,11 @@ class Device(Protocol):
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """A short way for later launches with arguments like these; None where there is none."""
 
-    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
-        """Microseconds of one launch; ``flush`` empties caches before it. Raises TimeoutError after ``limit`` seconds."""
+    def measure(
+        self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
+    ) -> float:
+        """Microseconds of one launch, the ``first`` of its kind or a later one; ``flush`` empties caches before it. Raises
+        TimeoutError after ``limit`` seconds."""
 
     def synchronize(self, stream: object = None) -> None:
         """Wait for what was launched on ``stream``; None: for everything."""

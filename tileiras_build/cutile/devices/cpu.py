@@ -21,35 +21,47 @@ from ...runtime.library import check_grid
 from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
 from ..reports import KernelFault, NamedArray, explain, name_of
-from ..stand_ins import arrays, cupy_stand_in, driver, jax_calls, streams
+from ..settings import COMPILE, LAUNCH, TUNE
+from ..stand_ins import arrays, cuda_core, cupy_stand_in, driver, empty_memory, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
+from .init_check import run_checked
 
 if TYPE_CHECKING:
+    from ...emulator.unwritten import UnwrittenReads
     from ..compiled import Compiled
     from ..profile import Profile
     from . import Fast
     from .loaded import Loaded
 
-UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles"
+_PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
+_UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that {}"
+UNTIMED = {
+    LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
+    COMPILE: _UNTIMED.format("compiles"),
+}
 
 
 @dataclass
 class Options:
     """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
-    ``profile``: what counts, or None; ``jobs``: processes that share the blocks."""
+    ``profile``: what counts, or None; ``jobs``: processes that share the blocks; ``tune``: what ``ct.tune`` does with each
+    configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
+    which is not profiled."""
 
     race_check: bool = False
     time_limit: float | None = None
     profile: Profile | None = None
     jobs: int = 1
+    tune: str = LAUNCH
+    init_check: bool = False
 
 
 class CpuDevice:
     """Runs kernels in the emulator."""
 
     stop_at = "ptx"
-    has_native_launcher = False
+    has_native_launcher = has_own_memory = False
 
     def __init__(self, target: str | None, **options: Any):
         if target is None:
@@ -64,10 +76,12 @@ class CpuDevice:
 
     def open(self) -> None:
         """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
+        empty_memory.mark(self.options.init_check)
         open_frameworks(self.row)
 
     def close(self) -> None:
         """Leave frameworks as they were."""
+        empty_memory.mark(False)
         for name, stand_in in FRAMEWORKS.items():
             forget(name)
             stand_in.remove()
@@ -102,6 +116,24 @@ class CpuDevice:
         graph.steps.append(partial(self._run, compiled, blocks, values))
         return None
 
+    def launch_packed(
+        self, compiled: Compiled, grid: Sequence[int], params: list[bytes], named: list[NamedArray], stream: object
+    ) -> None:
+        """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
+        blocks, memory = check_grid(compiled.entry, grid, compiled.launch.cluster), emulator.Memory()
+        for one in named:
+            memory.map(one.array.base, one.array.size, one.array.owner)
+
+        def run() -> None:
+            with self._busy:
+                self._emulate(compiled, blocks, params, memory, named)
+
+        graph = streams.capturing()
+        if graph is None:
+            run()
+        else:
+            graph.steps.append(run)
+
     def _run(self, compiled: Compiled, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
         named, memory, tables = _named(values), emulator.Memory(), []
         for one in named:
@@ -129,12 +161,20 @@ class CpuDevice:
     ) -> None:
         options = self.options
         counters = None if options.profile is None else emulator.Counters()
-        try:
+
+        def run(unwritten: UnwrittenReads | None, counters: emulator.Counters | None = None) -> None:
             emulator.launch(
                 compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
-                check_blocks=options.race_check,
+                check_blocks=options.race_check, unwritten=unwritten,
                 counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
             )  # fmt: skip
+
+        try:
+            if options.init_check:
+                spans = [(one.array.base, one.array.size) for one in named]
+                run_checked(run, memory, spans, is_repeatable=_PRINTS not in compiled.ptx)
+            else:
+                run(None, counters)
         except emulator.EmulatorError as error:
             raise explain(error, compiled, named) from None
         finally:
@@ -156,14 +196,18 @@ class CpuDevice:
         """None: the emulator takes longer than any way to it."""
         return None
 
-    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
-        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that compiles. With a limit in seconds the
-        launch is run within it."""
+    def measure(
+        self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
+    ) -> float:
+        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that runs, or compiles. With a limit in
+        seconds the launch is run within it."""
         if not self._told:
             self._told = True
-            print(UNTIMED, file=sys.stderr)
+            print(UNTIMED[self.options.tune], file=sys.stderr)
         if limit is not None:
             self._launch_within(launch, limit)
+        elif first and self.options.tune == LAUNCH:
+            launch()
         return 1.0
 
     def _launch_within(self, launch: Callable[[], None], limit: float) -> None:
@@ -186,7 +230,11 @@ def _options(given: dict[str, Any]) -> Options:
     if unknown := set(given) - set(known):
         message = f"the emulator has no option {sorted(unknown)[0]!r}"
         raise InvalidInput("cutile-device", message, remedy=f"use {', '.join(known)}")
-    return Options(**given)
+    options = Options(**given)
+    if options.tune not in TUNE:
+        message = f"the emulator's option tune cannot be {options.tune!r}"
+        raise InvalidInput("cutile-device", message, remedy=f"use {' or '.join(TUNE)}")
+    return options
 
 
 class _View(ArrayView):
@@ -255,4 +303,4 @@ def open_frameworks(target: Target) -> None:
         when_imported(name, partial(stand_in.install, target))
 
 
-FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls}
+FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls, **cuda_core.STAND_INS}

@@ -34,7 +34,7 @@ class GpuDevice:
     """The current context's GPU. ``target`` is what kernels are compiled for, where it is not the GPU's own."""
 
     stop_at = "cubin"
-    has_native_launcher = True
+    has_native_launcher = has_own_memory = True
 
     def __init__(self, target: str | None):
         try:
@@ -102,7 +102,9 @@ class GpuDevice:
         else:
             self.driver.call("cuStreamSynchronize", stream_handle(stream))
 
-    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+    def measure(
+        self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
+    ) -> float:
         """Microseconds on the GPU of one launch, between two events; ``flush`` empties the L2 cache before it.
 
         Raises TimeoutError where it takes longer than ``limit`` seconds: it goes on, for nothing stops a kernel.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Unsupported
-from . import driver, streams
+from . import driver, empty_memory, streams
 
 _SUBMODULES = ("random", "linalg", "fft", "testing", "polynomial")
 
@@ -56,6 +56,20 @@ def _wrapped(function: Any) -> Any:
         return _on_device(function(*args, **kwargs))
 
     return call
+
+
+def _marked(function: Any) -> Any:
+    """A function of NumPy whose array has no values yet."""
+    call = _wrapped(function)
+
+    @functools.wraps(function)
+    def allocate(*args: Any, **kwargs: Any) -> Any:
+        made = call(*args, **kwargs)
+        start, end = np.lib.array_utils.byte_bounds(made)
+        empty_memory.allocated(start, end - start)
+        return made
+
+    return allocate
 
 
 class _Module(types.ModuleType):
@@ -111,7 +125,7 @@ def modules() -> dict[str, types.ModuleType]:
     )  # fmt: skip
     own: dict[str, Any] = {name.partition(".")[2]: module for name, module in made.items()}
     own |= {"ndarray": ndarray, "asnumpy": lambda array, *_, **__: np.array(array, subok=False), "__version__": "13.0"}
-    own |= {"get_array_module": does(None)}
+    own |= {"get_array_module": does(None), "empty": _marked(np.empty), "empty_like": _marked(np.empty_like)}
     made["cupy"] = whole = _Module("cupy", np, own)
     whole.get_array_module = does(whole)  # type: ignore[attr-defined]
     return made

@@ -7,6 +7,7 @@ they are where they are, so that what it is made of works.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ import torch
 import torch.nn.attention
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
+
+from . import empty_memory
 
 Function = Callable[..., Any]
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
@@ -90,6 +93,11 @@ DeviceTensor.__module__, DeviceTensor.__qualname__, DeviceTensor.__name__ = "tor
 TO_HOST = {torch.Tensor.cpu, torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.item, torch.Tensor.__array__}
 
 
+def living() -> list[DeviceTensor]:
+    """The tensors on the device that there are."""
+    return [one for one in gc.get_objects() if type(one) is DeviceTensor]
+
+
 def on_device(value: Any) -> Any:
     """The tensors in ``value`` as tensors on the device; they share their memory with those."""
     if isinstance(value, torch.Tensor):
@@ -151,7 +159,11 @@ class AsksForCuda(TorchFunctionMode):
             kwargs["device"] = CPU if wanted else kwargs["device"]
         kwargs.pop("pin_memory", None)
         result = self.run(func, args, kwargs)
-        return result if wanted is None else on_device(result) if wanted else _moved_to_host(result)
+        if wanted is not None:
+            result = on_device(result) if wanted else _moved_to_host(result)
+        if func in EMPTY and isinstance(result, DeviceTensor):
+            _mark(result)
+        return result
 
     @staticmethod
     def run(func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -168,6 +180,11 @@ def outside(function: Function) -> Function:
             return function(*args, **kwargs)
 
     return run
+
+
+def _mark(tensor: torch.Tensor) -> None:
+    storage = on_host(tensor).untyped_storage()
+    empty_memory.allocated(storage.data_ptr(), storage.nbytes())
 
 
 def _moved_to_host(value: Any) -> Any:
@@ -277,6 +294,10 @@ def _attention(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, A
         return _product(mode, func, args, kwargs)
 
 
+EMPTY = {
+    torch.empty, torch.empty_like, torch.empty_strided, torch.empty_permuted, torch.Tensor.new_empty,
+    torch.Tensor.new_empty_strided,
+}  # fmt: skip
 SUMS = (
     torch.addmm, torch.baddbmm, torch.einsum, torch.nn.functional.linear, torch.nn.functional.layer_norm,
     torch.nn.functional.rms_norm,

@@ -217,30 +217,35 @@ class BoxCopy(Copy):
         view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
         moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
         count_bulk(machine.options.counters, len(self.flat), moved, writes)
-        if self.function is None:
-            self.watch_blocks(machine, elements, writes)
         if self.positions is not None:
+            self.watch_blocks(machine, elements)
             self.watch_landing(machine)
             return self.load(machine, elements, view, index)
         self.read(machine)
         if self.function is None:
-            self.store(elements, view, index)
+            data = self.units_of(elements, view.dtype)
+            self.watch_blocks(machine, elements, data)
+            view[index] = data
         else:
             self.reduce(machine)
 
-    def watch_blocks(self, machine, elements, writes: bool) -> None:
-        """The race check of CTAs sees every unit of the boxes."""
-        races = machine.options.block_races
-        if races is None or not elements.offset.size:
+    def watch_blocks(self, machine, elements, written: np.ndarray | None = None) -> None:
+        """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
+        that are read."""
+        races, unwritten, writes = machine.options.block_races, machine.options.unwritten, written is not None
+        if (races is None and (unwritten is None or writes)) or not elements.offset.size:
             return
         flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
         flat, offset = (
             (flat, elements.offset) if elements.all else (flat[elements.valid], elements.offset[elements.valid])
         )
         start = offset.reshape(-1) + self.tensor.base
-        if len(start):
+        if unwritten is not None and not writes:
+            unwritten.access(machine, self.ins, flat.reshape(-1), start, elements.unit)
+        if races is not None and len(start):
             region = machine.memory.find(int(start[0]))
-            races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes)
+            data = np.ascontiguousarray(written).reshape(-1, 1).view(np.uint8) if writes else None
+            races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
 
     def load(self, machine, elements, view, index):
         if elements.all:
@@ -267,10 +272,11 @@ class BoxCopy(Copy):
         pattern = self.tensor.kind.nan.to_bytes(self.tensor.kind.bytes, "little")
         return np.frombuffer(pattern * CHUNK, dtype)[0]
 
-    def store(self, elements, view, index):
+    def units_of(self, elements, dtype) -> np.ndarray:
+        """What was read of shared memory for the units that exist, in the order of ``elements.only()``."""
         taken = self.taken if self.tensor.kind.packed == CHUNK else packed(self.taken)
-        data = taken.view(view.dtype).reshape(elements.offset.shape)
-        view[index] = data if elements.all else data[elements.valid]
+        data = taken.view(dtype).reshape(elements.offset.shape)
+        return data if elements.all else data[elements.valid]
 
     def reduce(self, machine):
         """Element by element, one copy after another: copies may overlap."""
