@@ -1,8 +1,9 @@
 """What the model of ``tileiras-build estimate`` says of the kernels of ``fast_path.py``, ours and tileiras'.
 
-    python benchmarks/estimates.py [--sm 90,100] [--only PATTERN]... [--markdown]
+    python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--markdown]
 
-Problems are the full ones of ``gpu/build.py``; a persistent kernel has as many clusters as run together. Where tileiras is not
+The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``): its columns are how many of DRAM's clocks the
+issue slots and a block's latency take. Problems are the full ones of ``gpu/build.py``; a persistent kernel has as many clusters as run together. Where tileiras is not
 installed its columns are empty. Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
 """
 
@@ -13,8 +14,8 @@ import fnmatch
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("gpu")))
@@ -28,57 +29,96 @@ from tileiras_build.errors import TileirasError
 from tileiras_build.estimate.kernels import Kernel, read_kernels
 from tileiras_build.estimate.launch import Launch, Shape
 from tileiras_build.estimate.machines import machine_of
-from tileiras_build.estimate.model import Estimate, estimate
+from tileiras_build.estimate.model import LATENCY, Estimate, estimate
 from tileiras_build.estimate.problem import launch_of_manifest
 from tileiras_build.launch_manifest import Launch as Manifest
 from tileiras_build.launch_manifest import read_launch_manifest
 from tileiras_build.targets import Target, parse_targets
 from tileiras_build.terminal import table_text
 
-KERNELS = Path(__file__).with_name("fast_path_kernels.py")
-HEADER = ("sm", "kernel", "ours us", "limit", "busy", "tileiras us", "limit", "busy", "ratio")
+HEADS = ("sm", "kernel")
+
+
+@dataclass(frozen=True)
+class KernelSet:
+    """Kernels, and the columns that say of one estimate what matters for them."""
+
+    kernels: str
+    columns: tuple[str, ...]
+    cells: Callable[[Estimate], tuple[str, ...]]
+
+    @property
+    def path(self) -> Path:
+        """The module of the kernels."""
+        return Path(__file__).with_name(self.kernels)
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Of the table: ours, tileiras', and the ratio of both."""
+        return (*HEADS, "ours us", *self.columns, "tileiras us", *self.columns, "ratio")
+
+    def described(self, one: Estimate | None) -> tuple[str, ...]:
+        """The cells of one estimate; dashes where there is none."""
+        if one is None:
+            return ("-",) * (len(self.columns) + 1)
+        return (f"{one.microseconds:.1f}", *self.cells(one))
+
+
+def _limit(one: Estimate) -> tuple[str, ...]:
+    return one.limit, f"{one.resource} {one.reached:.0%}"
+
+
+def _against_dram(one: Estimate) -> tuple[str, ...]:
+    return one.limit, *(f"{one.bounds[name] / one.bounds['DRAM']:.0%}" for name in ("issue slots", LATENCY))
+
+
+SETS = {
+    "fast-path": KernelSet("fast_path_kernels.py", ("limit", "busy"), _limit),
+    "norms": KernelSet("norm_kernels.py", ("limit", "issue/DRAM", "latency/DRAM"), _against_dram),
+}
 
 
 def main() -> int:
     """Print the table."""
     options = _options()
-    rows = []
+    rows, chosen = [], SETS[options.set]
     for target in parse_targets(options.sm):
-        for case, code in kernels(options.only or ["*"]):
-            rows.append(row(case, code, target))
+        for case, code in kernels(options.only or ["*"], chosen.path):
+            rows.append(row(case, code, target, chosen))
             print("\t".join(rows[-1]), file=sys.stderr, flush=True)
-    print(_markdown(rows) if options.markdown else table_text(HEADER, rows))
+    print(_markdown(chosen.header, rows) if options.markdown else table_text(chosen.header, rows))
     return 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", choices=SETS, default="fast-path", help="which kernels (default: fast-path)")
     parser.add_argument("--sm", default="80,90,100,120", help="the targets (default: 80,90,100,120)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
     return parser.parse_args()
 
 
-def kernels(patterns: list[str]) -> Iterator[tuple[Case, bytes]]:
-    """The cases whose names match, with their bytecode."""
-    cases = {case.name: case for case in load_cases(KERNELS)}
+def kernels(patterns: list[str], path: Path = SETS["fast-path"].path) -> Iterator[tuple[Case, bytes]]:
+    """The cases of a module whose names match, with their bytecode."""
+    cases = {case.name: case for case in load_cases(path)}
     names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
-    yield from ((cases[name], code) for name, code in export_kernels(KERNELS, names).items())
+    yield from ((cases[name], code) for name, code in export_kernels(path, names).items())
 
 
-def row(case: Case, code: bytes, target: Target) -> tuple[str, ...]:
+def row(case: Case, code: bytes, target: Target, chosen: KernelSet) -> tuple[str, ...]:
     """One kernel on one target; what a compiler refuses has no numbers."""
     head = (target.name, case.name)
     try:
         artifacts = driver.compile(code, target.name)
     except TileirasError as error:
-        return (*head, "-", error.id, *["-"] * 5)
+        return (*head, "-", error.id, *["-"] * (len(chosen.header) - len(HEADS) - 2))
     [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
     launch = launch_of(case, manifest, target)
     [kernel] = read_kernels(artifacts.cubin).values()
     ours, theirs = estimate(kernel, launch), _estimate_peer(code, target, launch)
     ratio = "-" if theirs is None else f"{ours.clocks / theirs.clocks:.2f}"
-    return (*head, *_cells(ours), *_cells(theirs), ratio)
+    return (*head, *chosen.described(ours), *chosen.described(theirs), ratio)
 
 
 def launch_of(case: Case, manifest: Manifest, target: Target) -> Launch:
@@ -125,14 +165,8 @@ def _peer_cubin(code: bytes, target: Target) -> bytes | None:
         return cubin.read_bytes() if cubin.exists() else None
 
 
-def _cells(one: Estimate | None) -> tuple[str, str, str]:
-    if one is None:
-        return "-", "-", "-"
-    return f"{one.microseconds:.1f}", one.limit, f"{one.resource} {one.reached:.0%}"
-
-
-def _markdown(rows: list[tuple[str, ...]]) -> str:
-    lines = (HEADER, ("---",) * len(HEADER), *rows)
+def _markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = (header, ("---",) * len(header), *rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -151,18 +151,19 @@ def vector_add(a, b, c, TILE: ConstInt):
     ct.store(c, index, ct.load(a, index, (TILE,)) + ct.load(b, index, (TILE,)))
 
 
-def _array(dtype: str, ndim: int, unit_axis: int = -1) -> Array:
+def matrix(dtype: str, ndim: int, unit_axis: int = -1) -> Array:
+    """An array of any rank whose extents and strides are multiples of 16."""
     return Array(dtype, ndim, unit_axis, stride_divisible_by=16, shape_divisible_by=16)
 
 
 def _product(name, dtype, m, n, k, out=None, kernel=matmul, unit_b=-1) -> Case:
-    arrays = _array(dtype, 2), _array(dtype, 2, unit_b), _array(out or dtype, 2)
+    arrays = matrix(dtype, 2), matrix(dtype, 2, unit_b), matrix(out or dtype, 2)
     return Case(name, kernel, (*arrays, m, n, k))
 
 
 def _scaled(name, dtype, scale, m, n, k, block, kernel=scaled_fp4) -> Case:
-    arrays = _array(dtype, 2), _array(scale, 2)
-    return Case(name, kernel, (*arrays, *arrays, _array("float16", 2), m, n, k, block))
+    arrays = matrix(dtype, 2), matrix(scale, 2)
+    return Case(name, kernel, (*arrays, *arrays, matrix("float16", 2), m, n, k, block))
 
 
 def _attention(name: str, dtype: str, causal: bool) -> Case:
@@ -170,11 +171,11 @@ def _attention(name: str, dtype: str, causal: bool) -> Case:
     return Case(name, attention, (tensor,) * 4 + (Scalar("float32"), 128, 128, HEAD_DIM, causal))
 
 
-def _rows(name: str, kernel, dtype: str, count: int, *more) -> Case:
+def row_case(name: str, kernel, dtype: str, count: int, *more) -> Case:
     """``count`` vectors of the row's length between the operand and the result, then scalars and tile sizes."""
-    matrix = Array(dtype, 2, stride_divisible_by=16, shape_divisible_by=(1, 1024))
+    array = Array(dtype, 2, stride_divisible_by=16, shape_divisible_by=(1, 1024))
     vector = Array(dtype, 1, shape_divisible_by=1024)
-    return Case(name, kernel, (matrix, *[vector] * count, matrix, *more))
+    return Case(name, kernel, (array, *[vector] * count, array, *more))
 
 
 CASES = [
@@ -204,10 +205,10 @@ CASES = [
     _scaled("scaled_nvfp4_128x128x256", "uint8", "float8_e4m3fn", 128, 128, 256, 16),
     _attention("attention_f16_128x128", "float16", False),
     _attention("attention_f16_128x128_causal", "float16", True),
-    _rows("layer_norm_f16_4096", layer_norm, "float16", 2, Scalar("float32"), 4096),
-    _rows("softmax_f16_4096", softmax, "float16", 0, 4096),
-    Case("transpose_f16_64x64", transpose, (_array("float16", 2), _array("float16", 2), 64, 64)),
-    Case("transpose_f32_64x64", transpose, (_array("float32", 2), _array("float32", 2), 64, 64)),
+    row_case("layer_norm_f16_4096", layer_norm, "float16", 2, Scalar("float32"), 4096),
+    row_case("softmax_f16_4096", softmax, "float16", 0, 4096),
+    Case("transpose_f16_64x64", transpose, (matrix("float16", 2), matrix("float16", 2), 64, 64)),
+    Case("transpose_f32_64x64", transpose, (matrix("float32", 2), matrix("float32", 2), 64, 64)),
     Case("vector_add_f32_1024", vector_add, (Array("float32", 1, shape_divisible_by=1024),) * 3 + (1024,)),
     Case("vector_add_f16_4096", vector_add, (Array("float16", 1, shape_divisible_by=4096),) * 3 + (4096,)),
 ]

@@ -5,11 +5,13 @@ and which takes which tests.
 """
 
 import os
+from itertools import groupby
 
 import pytest
 
 from tests import compiled_once, cpu_report
 from tests.quick import MARK, TESTS, has_quick_tests, is_quick
+from tests.sampled import Sample
 
 EXHAUSTIVE = "exhaustive"
 
@@ -34,6 +36,8 @@ def pytest_cmdline_main(config):
 
 def pytest_configure(config):
     cpu_report.register(config)
+    # A server would outlive the tests, and answer for code that they judge.
+    os.environ.setdefault("TILEIRAS_SERVER", "0")
     if not hasattr(config, "workerinput"):
         compiled_once.open_session()
 
@@ -60,10 +64,16 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests that tests/quick.toml names."""
-    for item in items:
-        if item.path.is_relative_to(TESTS) and is_quick(item.path, item.name):
-            item.add_marker(getattr(pytest.mark, MARK))
+    """Mark the tests that tests/quick.toml names, and as exhaustive what tests/sampled.toml leaves out of a plain run."""
+    for path, inside in groupby(items, lambda item: item.path):
+        if path.is_relative_to(TESTS) and has_quick_tests(path):
+            for item in (item for item in inside if is_quick(path, item.name)):
+                item.add_marker(getattr(pytest.mark, MARK))
+    sample = Sample()
+    for item in (item for item in items if not item.get_closest_marker(EXHAUSTIVE)):
+        taken = sample.takes(item.path, getattr(item, "originalname", item.name))
+        if not taken and not item.get_closest_marker(MARK):
+            item.add_marker(getattr(pytest.mark, EXHAUSTIVE))
     if not config.getoption(EXHAUSTIVE) and EXHAUSTIVE not in config.option.markexpr:
         left = {item for item in items if item.get_closest_marker(EXHAUSTIVE)}
         config.hook.pytest_deselected(items=list(left))

@@ -24,7 +24,13 @@ def cases(path: Path) -> dict:
 @cache
 def bytecode(path: Path, name: str) -> bytes:
     """The bytecode of one case."""
-    return compiled_once.once(("bytecode", path, name), lambda: export_kernels(path, [name])[name])
+    return exported(path)[name]
+
+
+@cache
+def exported(path: Path) -> dict[str, bytes]:
+    """The bytecode of all cases of a file: importing it costs more than a case."""
+    return compiled_once.once(("bytecode", path), lambda: export_kernels(path))
 
 
 def compiled(path: Path, name: str, sm: str):

@@ -80,6 +80,12 @@ class Environment:
         return run(command, folder, VIRTUAL_ENV=str(self.folder), PATH=path, **variables)
 
 
+def shared(projects: Sequence[str], libraries: Sequence[str] = ()) -> Environment:
+    """An environment with the wheels of ``projects``, made once for all processes of a session: tests only look at it."""
+    make_it = lambda: make(shared_folder() / "venv", map(wheel, projects), libraries)
+    return once(("environment", *projects, *libraries), make_it)
+
+
 def make(folder: Path, wheels: Iterable[Path], libraries: Iterable[str] = ()) -> Environment:
     """A new environment in ``folder``."""
     venv.create(folder, with_pip=False, symlinks=True)
@@ -115,9 +121,9 @@ def _closure(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def _link(distribution: metadata.Distribution, site: Path) -> None:
-    """The files of a distribution's packages, each a link."""
+    """The files of a distribution's packages, each a link, those that Python has compiled included."""
     for file in distribution.files or ():
-        if ".." in file.parts or "__pycache__" in file.parts:
+        if ".." in file.parts or not Path(file.locate()).exists():
             continue
         (site / file).parent.mkdir(parents=True, exist_ok=True)
         if not (site / file).exists():

@@ -8,14 +8,11 @@ Importing the package loads none of the compiler: functions and subpackages are 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # that of ``typing``, whose import takes longer than a command that a server answers
 if TYPE_CHECKING:
     from .driver import Artifacts
+    from .errors import InternalError, InvalidInput, TileirasError, Unsupported
     from .version import __version__
-
-from .errors import InternalError, InvalidInput, TileirasError, Unsupported
 
 __all__ = ["InternalError", "InvalidInput", "TileirasError", "Unsupported", "__version__", "compile", "emulator"]
 
@@ -56,9 +53,16 @@ def compile(
     )
 
 
+_MODULES = {"__version__": ".version"} | dict.fromkeys(
+    ("InternalError", "InvalidInput", "TileirasError", "Unsupported"), ".errors"
+)
+
+
 def __getattr__(name: str):
-    if name == "__version__":
-        return import_module(".version", __name__).__version__
+    from importlib import import_module
+
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name], __name__), name)
     if name in _SUBPACKAGES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

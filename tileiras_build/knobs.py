@@ -79,7 +79,14 @@ CUTILE_CACHE = Knob(
     "(default: tileiras-build/cutile in `XDG_CACHE_HOME`, or in ~/.cache)",
 )
 
-KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED)
+SERVER = Knob(
+    "TILEIRAS_SERVER",
+    "",
+    "whether commands and builds may be answered by a warm server, and start one: 1 or 0 "
+    "(default: 1, in a CI, where `CI` is set, 0); `server=0` is the same for one build",
+)
+
+KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED, SERVER)
 
 
 def dump_folder() -> Path:

@@ -111,6 +111,11 @@ def _layer_norm(case: Case, numbers: list[int], sizes: Sizes) -> dict:
     return variant([[sizes.rows, n], [n], [n], [sizes.rows, n]], [sizes.rows, 1, 1], (1e-5,))
 
 
+def _rms_norm(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    n = _row_length(case, numbers[0], sizes)
+    return variant([[sizes.rows, n], [n], [sizes.rows, n]], [sizes.rows, 1, 1], (1e-5,))
+
+
 def _softmax(case: Case, numbers: list[int], sizes: Sizes) -> dict:
     return variant([[sizes.rows, _row_length(case, numbers[0], sizes)]] * 2, [sizes.rows, 1, 1])
 
@@ -125,8 +130,8 @@ def _vector_add(case: Case, numbers: list[int], sizes: Sizes) -> dict:
 
 
 PROBLEMS: dict[str, Callable[[Case, list[int], Sizes], dict]] = {
-    "matmul": _product, "scaled": _scaled, "attention": _attention, "layer_norm": _layer_norm, "softmax": _softmax,
-    "transpose": _transpose, "vector_add": _vector_add,
+    "matmul": _product, "scaled": _scaled, "attention": _attention, "layer_norm": _layer_norm, "rms_norm": _rms_norm,
+    "softmax": _softmax, "transpose": _transpose, "vector_add": _vector_add,
 }  # fmt: skip
 # What a name's first words and others among them make of it: a kind of ``problems.KINDS``.
 KINDS = {"matmul": "product"}

@@ -11,6 +11,10 @@ gpu.module @m {
     %6 = nvvm.rsqrt.approx %d : f64
     %7 = nvvm.ex2.approx %f {ftz} : f32
     %8 = nvvm.tanh.approx %f : f32
+    %saturated = nvvm.saturate %f : f32
+    %inverse = nvvm.rcp.approx %f : f32
+    %pair = llvm.mlir.undef : i64
+    %rounded = nvvm.fma.pair %pair, %pair, %pair {rounding = "rm"} : i64
     %9 = nvvm.fmin %f, %f {nan} : f32
     %10 = nvvm.fmax %d, %d : f64
     %11 = nvvm.cvt.integer %i {unsigned, rounding = "rz"} : (i32) -> f32

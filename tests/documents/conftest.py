@@ -13,11 +13,10 @@ LIBRARIES = ("cuda-tile", "pip", "setuptools")
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory) -> Environment:
+def environment() -> Environment:
     """What the documents' first commands make: the project and cuTile Python, installed."""
     pytest.importorskip("cuda.tile", reason="kernels are written in cuTile Python: pip install cuda-tile")
-    folder = tmp_path_factory.mktemp("reader") / "venv"
-    return fresh_environment.make(folder, [fresh_environment.wheel()], LIBRARIES)
+    return fresh_environment.shared(["."], LIBRARIES)
 
 
 @pytest.fixture

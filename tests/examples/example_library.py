@@ -20,11 +20,15 @@ for _path in FILES:
         CASES[_case.name], FILE_OF[_case.name] = _case, _path
 
 
-@cache
 def bytecode_of(name: str) -> bytes:
     """The bytecode of a case, named relative to the project."""
-    export = lambda: export_kernels(FILE_OF[name], [name], source_root=FOLDER.parent)[name]
-    return once(("bytecode", FILE_OF[name], name), export)
+    return exported(FILE_OF[name])[name]
+
+
+@cache
+def exported(path: Path) -> dict[str, bytes]:
+    """The bytecode of all cases of a file: importing it costs more than a case."""
+    return once(("bytecode of an example", path), lambda: export_kernels(path, source_root=FOLDER.parent))
 
 
 def inputs_of(name: str) -> dict:

@@ -4,9 +4,8 @@ from functools import cache
 
 import pytest
 
-from tests.compiled_once import once
+from tests.compiled_once import compiled, once
 from tests.examples.example_library import FOLDER
-from tileiras_build import driver
 from tileiras_build.bytecode.export import opened_module
 from tileiras_build.cpp_names import readable
 from tileiras_build.references import check_kernels
@@ -32,9 +31,8 @@ def bytecode_of(file: str, sm: int) -> bytes:
     return once(("tilecpp", file, sm), lambda: compile_checked(request, str(FOLDER.parent)).files[BYTECODE])
 
 
-@cache
-def artifacts_of(file: str, target: str):
-    return driver.compile(bytecode_of(file, TARGETS[target].number), target, stop_at="ptx")
+def artifacts_of(file: str, target: str, **options):
+    return compiled(bytecode_of(file, TARGETS[target].number), target, **options)
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -54,7 +52,7 @@ def test_numbers_are_those_of_numpy(file, target):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("file", FILES)
 def test_code_is_assembled_for_every_gpu(file, target):
-    assert driver.compile(bytecode_of(file, TARGETS[target].number), target).cubin[:4] == b"\x7fELF"
+    assert artifacts_of(file, target, stop_at="cubin").cubin[:4] == b"\x7fELF"
 
 
 def test_bytecode_says_nothing_of_where_it_was_made():

@@ -28,10 +28,11 @@ LAYERS = (
     ("book",),
     ("bytecode", "cases", "dialects", "libdevice", "tilecpp"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),
+    ("server",),
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
-    ("cli", "command_line", "scons_tool", "__main__"),
+    ("cli", "command", "command_line", "scons_tool", "warm_image", "watch", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
 

@@ -52,12 +52,10 @@ def test_both_wheels_have_the_projects_version():
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
+def environment():
     pytest.importorskip("cuda.bindings", reason="cuda-python is not installed")
     pytest.importorskip("cuda.core", reason="cuda-core is not installed")
-    return fresh_environment.make(
-        tmp_path_factory.mktemp("runtime") / "venv", [fresh_environment.wheel("runtime_wheel")]
-    )
+    return fresh_environment.shared(["runtime_wheel"])
 
 
 def test_it_brings_no_compiler(environment):

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -51,13 +50,16 @@ def check_pipelines(module: ModuleOp) -> int:
         switches = [op for op in kernel.walk() if op.name == "nv_tileas.agent_switch"]
         count += sum(op.name == PIPELINE + "create" for op in kernel.walk())
         for switch in switches:
-            for trips, arm in product(TRIPS, ARMS):
-                _check(kernel, switch, trips, arm)
+            places = _Places(_pipelines_of(kernel), _sums_of(kernel))
+            for trips in TRIPS:
+                bounds = _assumed_bounds(kernel, trips)
+                for arm in ARMS:
+                    agents = [_Agent(kernel, trips, arm, places, bounds) for _ in switch.regions]
+                    _check(switch, agents)
     return count
 
 
-def _check(kernel: Operation, switch: Operation, trips: tuple[int, int], arm: int) -> None:
-    agents = [_Agent(kernel, trips, arm) for _ in switch.regions]
+def _check(switch: Operation, agents: list[_Agent]) -> None:
     for agent, region in zip(agents, switch.regions):
         agent.block(region.blocks[0])
     for pipeline in {pipeline for agent in agents for pipeline in (*agent.acquired, *agent.waited)}:
@@ -110,12 +112,22 @@ class _Event:
         return done[self.needs, self.pipeline] >= self.count
 
 
+@dataclass(frozen=True)
+class _Places:
+    """The pipelines of a kernel's buffers, and of its tiles of sums that have stages."""
+
+    pipelines: dict[SSAValue, SSAValue]
+    sums: dict[SSAValue, SSAValue]
+
+
 class _Agent(ProgramRun):
     """One run of one agent: how far it is in each pipeline."""
 
     proof, arithmetic, compare = "pipeline-proof", ARITHMETIC, COMPARE
 
-    def __init__(self, kernel: Operation, trips: tuple[int, int], arm: int):
+    def __init__(
+        self, kernel: Operation, trips: tuple[int, int], arm: int, places: _Places, assumed: dict[SSAValue, int]
+    ):
         super().__init__(kernel, trips[0], arm)
         self.acquired: dict[SSAValue, int] = defaultdict(int)
         self.waited: dict[SSAValue, int] = defaultdict(int)
@@ -123,8 +135,7 @@ class _Agent(ProgramRun):
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.under_way: list[set[tuple[SSAValue, int]]] = []
         self.events: list[_Event] = []
-        self.pipelines, self.sums = _pipelines_of(kernel), _sums_of(kernel)
-        self.assumed = _assumed_bounds(kernel, trips)
+        self.pipelines, self.sums, self.assumed = places.pipelines, places.sums, assumed
         for op in kernel.regions[0].blocks[0].ops:
             self.step(op)
 

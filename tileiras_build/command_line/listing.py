@@ -111,6 +111,15 @@ def report_folder(options: argparse.Namespace) -> None:
         print_resources(rows)
 
 
+def look_at_servers(options: argparse.Namespace) -> None:
+    """``server [status|stop]``: a line for each server that answers."""
+    from ..server.look import find_servers
+
+    found = find_servers(options.what)
+    done = "ended" if options.what == "stop" else "serves"
+    print(*(f"{done}: {server}" for server in found) if found else ["no server"], sep="\n")
+
+
 def look_at_cache(options: argparse.Namespace) -> None:
     """``cache DIR``: how much a cache folder holds, after what it was asked to remove."""
     from ..executor.cache import contents

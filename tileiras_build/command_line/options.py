@@ -219,6 +219,20 @@ def add_estimate(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
 
 
+def add_watch(parser: argparse.ArgumentParser) -> None:
+    """The options of ``watch``."""
+    what = "what scons is asked: targets, options such as sm=sm_90; after -- also its own, such as -j2"
+    parser.add_argument("words_of_scons", metavar="WORD", nargs="*", default=[], help=what)
+    parser.add_argument(
+        "-C", dest="directory", metavar="DIR", default=".", help="the project's folder (default: this one)"
+    )
+    parser.add_argument(
+        "--grid", metavar="X[,Y,Z]", help="show how long kernels take on this grid, by the model of `estimate`"
+    )
+    what = "for the estimate: an array's lengths (a=4096x4096), a parameter or a number; may be repeated"
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE", help=what)
+
+
 def add_cache(parser: argparse.ArgumentParser) -> None:
     """The options of ``cache``."""
     parser.add_argument("folder", metavar="DIR", help="the folder that builds name with cache=")
@@ -227,6 +241,12 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     what = "remove what was used longest ago until SIZE (20GiB, 500MiB) is left"
     parser.add_argument("--trim", metavar="SIZE", help=what)
     add_json(parser)
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """The options of ``server``."""
+    actions = ("status", "stop")
+    parser.add_argument("what", metavar="ACTION", nargs="?", choices=actions, default="status", help="status or stop")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:

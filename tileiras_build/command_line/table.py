@@ -90,6 +90,14 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
+        "watch", "tileiras_build.watch.session:watch_project", "build on every save, and show what has changed in the machine code",
+        options.add_watch,
+        (
+            ("watch sm=sm_90", "registers, spills, shared memory, stack and instructions that a save has changed"),
+            ("watch sm=sm_90 --grid 32,32 --set a=4096x4096 --set b=4096x4096", "and the estimated time of kernels with these arrays"),
+        ),
+    ),
+    Command(
         "report", _own("listing", "report_folder"), "show registers, shared memory and spills of built kernels", options.add_report,
         (("report build", "the table of the last build"), ("report build --html page.html", "the HTML report")),
     ),
@@ -122,6 +130,10 @@ COMMANDS: tuple[Command, ...] = (
             ("cache ~/.cache/kernels --verify", "name what is damaged"),
             ("cache ~/.cache/kernels --trim 20GiB", "remove what was used longest ago"),
         ),
+    ),
+    Command(
+        "server", _own("listing", "look_at_servers"), "show the warm servers of this user, or end them", options.add_server,
+        (("server", "those that run"), ("server stop", "end them; the next command starts one")),
     ),
     Command(
         "completion", _own("completion", "print_completion"), "print what completes this program's commands in a shell", options.add_completion,

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import RACE, EmulatorFault
+from .shadow import Shadow
 from .tensor import COLUMNS
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
@@ -55,11 +56,7 @@ class Races:
         self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
         self.made: dict[int, tuple] = {}  # mbarrier position -> (agent, clock, instruction) of its initialisation
         self.groups: dict[tuple, list] = {}  # (cta, warpgroup) -> clock after each committed group of products
-        self.writer = np.full(size, -1, np.int32)
-        self.write_clock = np.zeros(size, np.int32)
-        self.write_site, self.read_site = np.zeros(size, np.int32), np.zeros(size, np.int32)
-        self.image = np.zeros(size, np.uint8)
-        self.readers: dict[int, tuple] = {}  # agent -> (clock, lane) of each byte's last read
+        self.shadow = Shadow(size)
         self.sites: list = []
         self.numbers: dict = {}
 
@@ -227,23 +224,24 @@ class Races:
     # -- ordinary accesses ---------------------------------------------------------------------------
     def access(self, site, start, flat, writes: bool, data) -> None:
         """``flat`` threads (n) access ``site.bytes`` bytes from ``start`` (n); ``data`` (n, bytes) or None."""
-        index = start[:, None] + np.arange(site.bytes)
+        shadow = self.shadow
+        index = shadow.of_spans(start, site.bytes)
         cta, tid = np.divmod(flat, self.machine.threads)
         warp, lane = (tid // 32)[:, None], (tid % 32)[:, None]
         cta = cta[:, None]
         mine = self.first_agent[cta] + warp
         clock = self.clock(cta, warp)
         known, row = self.known.reshape(-1), ((cta * self.warps + warp) * 2 + ORDER) * self.agents
-        writer, when = self.writer.take(index), self.write_clock.take(index)
+        writer, when = shadow.writer.take(index), shadow.write_clock.take(index)
         agent = writer // _LANES
         bad = when > known.take(row + agent)  # a warp knows its own clock
         if (own := (when == clock) & (agent == mine)).any():
             bad |= own & (writer % _LANES != lane)
         if bad.any():
-            self.settle(site, index, bad, data, flat, writer, self.write_site, "wrote", writes)
+            self.settle(site, start, index, bad, data, flat, writer, shadow.write_site, "wrote", writes)
         if not writes:
             return self.note_read(site, index, mine, clock, lane)
-        for reader, (clocks, lanes) in self.readers.items():
+        for reader, (clocks, lanes) in shadow.readers.items():
             if not (when := clocks.take(index)).any():
                 continue
             bad = when > known.take(row + reader)
@@ -251,25 +249,29 @@ class Races:
                 bad |= same & (when == clock) & (lanes.take(index) != lane)
             if bad.any():
                 owner = reader * _LANES + lanes.take(index).astype(np.int64)
-                self.settle(site, index, bad, data, flat, owner, self.read_site, "read", True)
-        self.note_write(site, index, mine * _LANES + lane, clock, data, flat)
+                self.settle(site, start, index, bad, data, flat, owner, shadow.read_site, "read", True)
+        self.note_write(site, start, index, mine * _LANES + lane, clock, data, flat)
 
-    def settle(self, site, index, bad, data, flat, owner, sites, did: str, writes: bool) -> None:
+    def settle(self, site, start, index, bad, data, flat, owner, sites, did: str, writes: bool) -> None:
         """Fault for the first bad byte, unless a write puts there what is there already."""
+        bytes_ = np.repeat(bad, self.shadow.grain, axis=1)
         if writes and data is not None:
-            bad = bad & (self.machine.shared[index] != data)
-        if bad.any():
-            row = int(np.argwhere(bad)[0][0])
-            self.report(
-                site, index[bad][0], flat[row], owner[bad][0], sites, did, f"this {'write' if writes else 'read'}"
-            )
+            bytes_ &= self.machine.shared[start[:, None] + np.arange(site.bytes)] != data
+        self.report_first(site, start, bytes_, flat, owner, sites, did, f"this {'write' if writes else 'read'}")
+
+    def report_first(self, site, start, bytes_, flat, owner, sites, did: str, what: str) -> None:
+        """Fault for the first of the ``bytes_`` (n, bytes) from each start, if there is one; owners are of granules."""
+        if bytes_.any():
+            row, column = np.argwhere(bytes_)[0].tolist()
+            who = owner[row, column // self.shadow.grain]
+            self.report(site, start[row] + column, flat[row], who, sites, did, what)
 
     def note_read(self, site, index, mine, clock, lane) -> None:
-        self.read_site[index] = self.number(site)
+        self.shadow.read_site[index] = self.number(site)
         for agent in np.unique(mine).tolist():
             rows = (mine == agent)[:, 0]
             places, now, who = index[rows], clock[rows], lane[rows]
-            clocks, lanes = self.column(agent)
+            clocks, lanes = self.shadow.column(agent)
             again = clocks.take(places) == now
             if again.any():
                 who = np.where(again & (lanes.take(places) != who), MANY, who)
@@ -279,27 +281,20 @@ class Races:
                 lanes[places[shared]] = MANY
             clocks[places] = now
 
-    def column(self, agent: int) -> tuple:
-        found = self.readers.get(agent)
-        if found is None:
-            size = len(self.writer)
-            found = self.readers[agent] = (np.zeros(size, np.int32), np.zeros(size, np.int8))
-        return found
-
-    def note_write(self, site, index, who, clock, data, flat) -> None:
-        who = np.broadcast_to(who, index.shape)
-        self.writer[index] = who
-        self.write_clock[index] = clock
-        self.write_site[index] = self.number(site)
-        twice = self.writer[index] != who
+    def note_write(self, site, start, index, who, clock, data, flat) -> None:
+        shadow, who = self.shadow, np.broadcast_to(who, index.shape)
+        shadow.writer[index] = who
+        shadow.write_clock[index] = clock
+        shadow.write_site[index] = self.number(site)
+        twice = (owner := shadow.writer.take(index)) != who
+        if not twice.any():
+            return
+        bytes_ = np.repeat(twice, shadow.grain, axis=1)
         if data is not None:
-            self.image[index] = data
-            twice &= self.image[index] != data
-        if twice.any():
-            row = int(np.argwhere(twice)[0][0])
-            self.report(
-                site, index[twice][0], flat[row], self.writer[index[twice][0]], self.write_site, "wrote", "this write"
-            )
+            places, image = start[:, None] + np.arange(site.bytes), np.zeros(len(self.machine.shared), np.uint8)
+            image[places] = data
+            bytes_ &= image[places] != data
+        self.report_first(site, start, bytes_, flat, owner, shadow.write_site, "wrote", "this write")
 
     # -- asynchronous accesses -----------------------------------------------------------------------
     def issue_copies(self, positions, flat) -> np.ndarray:
@@ -315,41 +310,43 @@ class Races:
 
     def copy_in(self, ins, index, positions, flat, clocks) -> None:
         """Copies land: they write bytes ``index`` (n, …)."""
-        site = Async(ins)
+        site, shadow = Async(ins), self.shadow
         for i, position in enumerate(positions.tolist()):
             owner = position // (self.machine.shared_size // 8)
             agent = int(self.first_agent[owner]) + self.copy_role(position)
-            bytes_ = index[i].reshape(-1)
-            self.check_write_before(site, bytes_, clocks[i], flat[i], "this copy")
-            for reader, (when, lanes) in self.readers.items():
-                bad = when[bytes_] > clocks[i, ORDER, reader]
+            places = shadow.of_bytes(index[i].reshape(-1))
+            self.check_write_before(site, places, clocks[i], flat[i], "this copy")
+            for reader, (when, lanes) in shadow.readers.items():
+                bad = when.take(places) > clocks[i, ORDER, reader]
                 if bad.any():
-                    at = bytes_[bad][0]
-                    self.report(
-                        site, at, flat[i], reader * _LANES + int(lanes[at]), self.read_site, "read", "this copy"
-                    )
-            self.writer[bytes_], self.write_clock[bytes_] = agent * _LANES + ASYNC, clocks[i, ORDER, agent]
-            self.write_site[bytes_] = self.number(site)
+                    at = int(places[bad][0])
+                    owner = reader * _LANES + int(lanes[at])
+                    self.report(site, at * shadow.grain, flat[i], owner, shadow.read_site, "read", "this copy")
+            shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC, clocks[i, ORDER, agent]
+            shadow.write_site[places] = self.number(site)
 
-    def check_write_before(self, site, bytes_, known, flat, what: str) -> None:
+    def check_write_before(self, site, places, known, flat, what: str) -> None:
         """The last writes are known to an asynchronous access, those of ordinary stores over a proxy fence."""
-        writer, when = self.writer[bytes_], self.write_clock[bytes_]
+        shadow = self.shadow
+        writer, when = shadow.writer.take(places), shadow.write_clock.take(places)
         agent = writer // _LANES
         unknown = (writer >= 0) & (when > known[ORDER, agent])
         if unknown.any():
             at = int(np.argmax(unknown))
-            self.report(site, bytes_[at], flat, writer[at], self.write_site, "wrote", what)
+            self.report(site, places[at] * shadow.grain, flat, writer[at], shadow.write_site, "wrote", what)
         unfenced = (writer >= 0) & (agent % self.roles < self.warps) & (when > known[FENCED, agent])
         if unfenced.any():
             at = int(np.argmax(unfenced))
-            self.report(site, bytes_[at], flat, writer[at], self.write_site, "wrote", what, "fence.proxy.async")
+            first, sites = places[at] * shadow.grain, shadow.write_site
+            self.report(site, first, flat, writer[at], sites, "wrote", what, "fence.proxy.async")
 
-    def read_async(self, ins, bytes_, known, flat, agent: int, now: int, what: str) -> None:
+    def read_async(self, ins, places, known, flat, agent: int, now: int, what: str) -> None:
+        """An asynchronous operation reads granules."""
         site = Async(ins)
-        self.check_write_before(site, bytes_, known, flat, what)
-        clocks, lanes = self.column(agent)
-        clocks[bytes_], lanes[bytes_] = now, ASYNC
-        self.read_site[bytes_] = self.number(site)
+        self.check_write_before(site, places, known, flat, what)
+        clocks, lanes = self.shadow.column(agent)
+        clocks[places], lanes[places] = now, ASYNC
+        self.shadow.read_site[places] = self.number(site)
 
     def issue_stores(self, ins, index, flat) -> np.ndarray:
         """Bulk stores read bytes ``index`` (n, …) until they are waited for; returns their clocks (n)."""
@@ -357,7 +354,8 @@ class Races:
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         for i, (c, warp) in enumerate(zip(cta.tolist(), (tid // 32).tolist())):
             agent, out[i] = self.next_async(c, self.first_store + warp)
-            self.read_async(ins, index[i].reshape(-1), self.known[c, warp], flat[i], agent, int(out[i]), "this copy")
+            places = self.shadow.of_bytes(index[i].reshape(-1))
+            self.read_async(ins, places, self.known[c, warp], flat[i], agent, int(out[i]), "this copy")
         return out
 
     def stores_done(self, flat, clocks) -> None:
@@ -378,9 +376,8 @@ class Races:
             agent, now = self.next_async(cta, self.first_product + which)
             known = self.known[cta, 4 * which : 4 * which + 4].min(axis=0)  # all four warps must know
             known[:, agent] = now
-            rows = chunks[i if len(chunks) > 1 else 0]
-            bytes_ = (rows.reshape(-1, 1) * 16 + np.arange(16)).reshape(-1)
-            self.read_async(site.ins, bytes_, known, group.flat[128 * i], agent, now, "this product")
+            places = self.shadow.of_chunks(chunks[i if len(chunks) > 1 else 0])
+            self.read_async(site.ins, places, known, group.flat[128 * i], agent, now, "this product")
 
     def commit_products(self, group) -> None:
         for cta, which in self.warpgroups(group):
@@ -401,19 +398,20 @@ class Races:
         warp = tid // 32
         for cta, rows in zip(ctas.tolist(), chunks):
             agent, now = self.next_async(cta, self.first_tensor + warp)
-            bytes_ = (rows.reshape(-1, 1) * 16 + np.arange(16)).reshape(-1)
+            places = self.shadow.of_chunks(rows)
             flat = cta * self.machine.threads + tid
-            self.read_async(ins, bytes_, self.known[cta, warp], flat, agent, now, "this operation")
+            self.read_async(ins, places, self.known[cta, warp], flat, agent, now, "this operation")
 
     def tensor_writes(self, ins, start, flat) -> None:
         """tcgen05.alloc writes words at bytes ``start`` (n): its warp sees them, others after a barrier (no proxy fence)."""
+        shadow = self.shadow
         for first, thread in zip(start.tolist(), np.asarray(flat).tolist()):
             cta, warp = thread // self.machine.threads, thread % self.machine.threads // 32
             agent, now = self.next_async(cta, self.first_tensor + warp)
             self.known[cta, warp, :, agent] = now
-            bytes_ = slice(first, first + 4)
-            self.writer[bytes_], self.write_clock[bytes_] = agent * _LANES + ASYNC, now
-            self.write_site[bytes_] = self.number(Async(ins))
+            places = shadow.of_bytes(np.arange(first, first + 4))
+            shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC, now
+            shadow.write_site[places] = self.number(Async(ins))
 
     def commit_tensor(self, flat) -> np.ndarray:
         """Vector clocks (n, 2, agents) of commits by threads: what their warps know and have issued."""
@@ -435,7 +433,7 @@ class Races:
 
     def report(self, site, byte, flat, owner, sites, did: str, what: str, missing: str = "barrier") -> None:
         machine = self.machine
-        other = self.sites[sites[byte]].ins
+        other = self.sites[sites[byte // self.shadow.grain]].ins
         cta, offset = divmod(int(byte), machine.shared_size)
         thread = machine.thread_name(*divmod(int(flat), machine.threads))
         raise EmulatorFault(

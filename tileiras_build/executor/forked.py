@@ -20,7 +20,7 @@ from ..deferral import defer
 from ..errors import InternalError
 from ..pipeline.stages import load
 from .answers import describe_exit, result_of
-from .expendable import make_expendable
+from .expendable import is_expendable, make_expendable
 
 
 class ProcessEnded(InternalError):
@@ -46,8 +46,11 @@ class ForkedExecutor:
         """The result of the function named ``"module:function"``.
 
         Raises the function's own exception, InternalError[worker-died] if its process dies, and
-        InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended.
+        InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended. A process
+        that may die of the call makes it itself.
         """
+        if timeout is None and is_expendable():
+            return load(function)(*arguments)
         if has_threads():
             return _from_fork_server(function, arguments, timeout)
         read_end, write_end = os.pipe()

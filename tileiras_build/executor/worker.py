@@ -23,16 +23,19 @@ from .expendable import make_expendable
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
-def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str, dict[str, str]]) -> None:
+def serve(
+    connection: Connection, log: str, memory: int, surroundings: tuple[str, dict[str, str]], is_child: bool = True
+) -> None:
     """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
 
     What the calls print, and what LLVM says before it aborts, goes to the file ``log``; what libraries put into the
     temporary folder goes beside it. ``memory`` is how many bytes
     the process, and each that it starts, may have of its own; ``surroundings`` are the build's folder and environment.
+    ``is_child``: of a process that ends with the build, and not of a server.
     """
     _move_into(*surroundings)
     _limit_memory(memory)
-    _leave_terminal()
+    _leave_terminal(is_child)
     _write_to(log)
     make_expendable()
     show_to_libraries(Path(log).parent)
@@ -48,6 +51,13 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
         _answer(connection, answer)
         if getattr(answer[1], "ends_worker", False):
             return
+
+
+def serve_request(log: str, memory: str, folder: str, *rest: str | int) -> None:
+    """``serve`` as a warm server calls it: with the folders of modules, and the number of the pipe, which come last."""
+    *path, descriptor = rest
+    sys.path[:] = map(str, path)
+    serve(Connection(int(descriptor)), log, int(memory), (folder, dict(os.environ)), is_child=False)
 
 
 def _move_into(folder: str, environment: dict[str, str]) -> None:
@@ -79,12 +89,12 @@ def too_little(memory: int) -> InternalError:
     return InternalError("worker-memory", f"the step needs more than {memory >> 20} MiB of memory", remedy=remedy)
 
 
-def _leave_terminal() -> None:
+def _leave_terminal(is_child: bool) -> None:
     """Ctrl-C is for the build, which then ends its workers; a worker whose parents have died ends too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A group of its own: the kernel's Ctrl-C does not reach ptxas either, and one kill ends both.
     os.setpgid(0, 0)
-    if sys.platform == "linux":
+    if is_child and sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 

@@ -21,14 +21,20 @@ from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InternalError
 from ..private_folder import Scratch
+from ..server.client import Unserved
 from . import fork_server
 from .answers import Answer, describe_exit, result_of
 from .process_config import process_config
 from .worker import serve, too_little
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+    from .served import ServedProcess, WarmServer
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
@@ -37,6 +43,19 @@ MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
 _spawning = threading.Lock()
 _scratch: Scratch | None = None  # of this process's fork server and workers
+_server: WarmServer | None = None  # what forks workers in place of the fork server
+
+
+def use_server(image: str) -> None:
+    """From now on workers are forks of a warm server, which has imported ``image``, where there can be one.
+
+    One is started if there is none, and imports that while the caller goes on.
+    """
+    global _server
+    from .served import WarmServer
+
+    with _spawning:
+        _server = _server or WarmServer(image)
 
 
 def warm_up() -> None:
@@ -158,18 +177,30 @@ class Worker:
 
     def __init__(self, memory: int):
         self.tasks, self._memory = 0, memory
-        context = multiprocessing.get_context("forkserver")
-        warm_up()
         self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
         self.log, self._read = self._folder / "log", 0
+        self.connection, theirs = multiprocessing.Pipe()
+        with theirs:
+            self.process = self._served(theirs) or self._forked(theirs)
+
+    def _served(self, theirs: Connection) -> ServedProcess | None:
+        """A fork of the warm server, which has this build's environment; None where there is none."""
+        if _server is None:
+            return None
+        with suppress(Unserved):
+            return _server.fork(str(self.log), self._memory, theirs.fileno())
+        return None
+
+    def _forked(self, theirs: Connection) -> BaseProcess:
+        """A fork of the fork server."""
+        warm_up()
         with _spawning, _hidden_main():
-            self.connection, theirs = context.Pipe()
             # The fork server may be older than what the build script has changed since.
             surroundings = (os.getcwd(), dict(os.environ))
-            arguments = (theirs, str(self.log), memory, surroundings)
-            self.process = context.Process(target=serve, args=arguments, daemon=True)
-            self.process.start()
-            theirs.close()
+            arguments = (theirs, str(self.log), self._memory, surroundings)
+            process = multiprocessing.get_context("forkserver").Process(target=serve, args=arguments, daemon=True)
+            process.start()
+        return process
 
     def call(self, function: str, arguments: tuple, timeout: float | None) -> Answer:
         """The worker's answer; raises InternalError where there is none."""

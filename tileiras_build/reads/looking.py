@@ -17,10 +17,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from .places import Places
+from .terminal import TERMINAL
 
 LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in folders, and no program is about
-# What a shell and a terminal keep in the environment for themselves.
-TERMINAL = frozenset(("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID"))
 # Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"

@@ -129,13 +129,18 @@ class Watch:
             self._written = len(reads), render_block(_renamed(read, places) for read in reads)
         elif now - self._checked > _LOOK_AGAIN:
             self._checked = now
-            self._check_kept(looking)
+            self.check(looking)
         return self._written[1]
 
-    def _check_kept(self, looking: Looking) -> None:
+    def check(self, looking: Looking) -> None:
+        """Raises ReadsChanged where what libraries have read while they were loaded is another by now."""
         for (kind, name), found in self._kept.items():
             if kind != "variable" and found != (stamp(name) if kind == "contents" else looking.look(kind, name)):
                 raise ReadsChanged(describe(Read(kind, name, "")))
+
+    def variables(self) -> frozenset[str]:
+        """The variables that libraries have asked for while they were loaded."""
+        return frozenset(name for kind, name in self._kept if kind == "variable")
 
     def stop(self) -> None:
         """The step has failed."""

@@ -22,17 +22,21 @@ from ..tilecpp.flags import split_flags
 from .portable import check_ptx
 from .project_file import read_table
 from .reading import READING
-from .running import LOCAL, check_cache, check_executor
+from .running import LOCAL, YES_NO, check_cache, check_executor
 
-_YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
 
 
 def yes_no(name: str, text: object) -> bool:
     """What a text means; raises InvalidInput[option-value]."""
-    if str(text).lower() in _YES_NO:
-        return _YES_NO[str(text).lower()]
+    if str(text).lower() in YES_NO:
+        return YES_NO[str(text).lower()]
     raise InvalidInput("option-value", f"{name}={text} is neither yes nor no", remedy="use yes or no")
+
+
+def _yes_no_or_nothing(name: str, text: str) -> None:
+    if text:
+        yes_no(name, text)
 
 
 def choice(name: str, text: object) -> str:
@@ -80,11 +84,12 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("explain", "say why each step runs: yes or no", "no", yes_no),
     BuildOption("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", yes_no),
     BuildOption("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, lambda _, text: check_executor(text)),
+    BuildOption("server", "let a warm server fork the workers: yes or no (empty: yes, but no in a CI)", "", _yes_no_or_nothing),
     BuildOption("ptx", "whose PTX goes into packages for later GPUs: a target, auto or none", "auto", lambda _, text: check_ptx(text)),
     BuildOption("prefix", "folder that `scons install` puts packages into", "install"),
 )  # fmt: skip
 DEFAULTS: dict[str, str] = {row.name: row.default for row in OPTIONS}
-_CHECKS = {row.name: row.check for row in OPTIONS}
+CHECKS = {row.name: row.check for row in OPTIONS}
 _made: list[Variables] = []  # of this run, with what the project has added to them
 
 
@@ -106,7 +111,7 @@ def variables(arguments: dict[str, str]) -> Variables:
 
 def project_defaults() -> dict[str, str]:
     """What pyproject.toml of the project's top folder says of OPTIONS; raises InvalidInput where it says anything else."""
-    return read_table(SCons.Node.FS.get_default_fs().Dir("#").get_abspath(), _CHECKS)
+    return read_table(SCons.Node.FS.get_default_fs().Dir("#").get_abspath(), CHECKS)
 
 
 def complete(env) -> None:
@@ -126,7 +131,7 @@ def known_variables() -> list[Variables]:
 
 def _validator(name: str, value: str, env) -> None:
     try:
-        _CHECKS[name](name, value)
+        CHECKS[name](name, value)
     except TileirasError as error:
         fail(error)
 

@@ -17,8 +17,8 @@ from ..errors import InvalidInput, Location
 from ..executor.watched import run_watched
 from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
-from ..reads.looking import TERMINAL
 from ..reads.record import Comparison, Read, Record, Watched
+from ..reads.terminal import TERMINAL
 from .actions import WorkerAction, because, kernel_name, step_timeout
 
 SUFFIX = ".reads"

@@ -27,6 +27,7 @@ from .build_options import fail
 from .partial import LibraryAlias
 from .portable import AUTO, NONE, portable_target
 from .progress import Step
+from .reading import READING
 from .report import CURRENT, shown
 from .settings import DEFAULTS
 
@@ -158,7 +159,9 @@ class Packages:
         kernel = kernel_name(cubins[0])
         builder = self.chain._cached((FATBIN.name,), lambda: Builder(action=FatbinAction(self.build.executor)))
         made = builder(env, [cubins[0].dir.up().Dir(FATBIN.name).File(kernel + FATBIN.suffix)], images)
-        env.Depends(made, env.fs.File(str(find_fatbinary())))
+        with READING.looking_up():
+            program = find_fatbinary()
+        env.Depends(made, env.fs.File(str(program)))
         self._count(made[0], Step(FATBIN.name, "", kernel))
         return made[0], images
 

@@ -29,8 +29,8 @@ import SCons.Script
 import SCons.Tool
 import SCons.Variables
 
-from ..reads.looking import TERMINAL
 from ..reads.looking import stamp as file_state
+from ..reads.terminal import TERMINAL
 from .asked import LEAVINGS, ask, kind_of, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
 from .script_code import Code, unwatched_start
 

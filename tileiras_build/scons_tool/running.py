@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from urllib.parse import urlsplit
 
 import SCons.Script
 
+from ..command import IMAGE
 from ..errors import InvalidInput
 from ..executor import Executor, make_executor
 from ..executor.cache import BuildCache, open_store
+from ..server.client import is_wanted
 from .caching import CachingExecutor
 
 LOCAL = "local"
+YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 MIB = 1 << 20
 _PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
 
@@ -39,7 +43,16 @@ def warm_up(env) -> None:
         return
     from ..executor import worker_pool
 
-    worker_pool.warm_up()
+    if _is_served(env):
+        worker_pool.use_server(IMAGE)
+    else:
+        worker_pool.warm_up()
+
+
+def _is_served(env) -> bool:
+    """Whether a warm server may fork the workers: as ``server=`` says, else as for commands."""
+    given = str(env.get("server", ""))
+    return is_wanted() if not given else sys.platform == "linux" and YES_NO[given.lower()]
 
 
 def check_cache(text: str) -> None:
@@ -65,6 +78,10 @@ def _start(env) -> Executor:
     memory = env["TILEIRAS_MEMORY"] * MIB if "TILEIRAS_MEMORY" in env else None
     check_executor(place)
     if place == LOCAL:
+        if _is_served(env):
+            from ..executor import worker_pool
+
+            worker_pool.use_server(IMAGE)
         return make_executor(jobs, memory=memory)
     from ..executor.cluster import ClusterExecutor
 

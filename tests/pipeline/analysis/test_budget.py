@@ -7,11 +7,13 @@ import pytest
 from tileiras_build.pipeline.analysis.budget import (
     BESIDE_STAGES,
     choose_stages,
+    choose_warps,
     divided_registers,
     two_stages_fit,
     words_fit,
 )
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.targets import MULTIPROCESSORS, find_target
 
 FILE, UNIT, FETCHING_WARPS = 65536, 8, 4
@@ -58,3 +60,20 @@ def test_two_stages_leave_room_for_barriers():
     most = (HOPPER.max_shared_memory - BESIDE_STAGES) // 2
     assert two_stages_fit(most, JOB) and not two_stages_fit(most + 1, JOB)
     assert two_stages_fit(2 * most, JOB, parts=2)
+
+
+REDUCED = """
+  %s = nv_tileas.reduce %x attributes {axis = 0 : i32} : (tensor<1024xi32>) -> i32 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    nv_tileas.yield %c : (i32) -> ()
+  }
+"""
+
+
+@pytest.mark.parametrize(("reduction", "warps"), [("", 4), (REDUCED, 1)])
+def test_a_row_that_is_reduced_has_fewer_warps(reduction, warps):
+    body = f"%x = nv_tileas.make_range : tensor<1024xi32>\n{reduction}\nnv_tileaa.return"
+    module = parse_module(f"builtin.module {{ nv_tileaa.func @k {{ {body} }} }}")
+    [kernel] = module.body.block.ops
+    assert choose_warps(kernel, JOB) == warps

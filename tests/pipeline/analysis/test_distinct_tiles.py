@@ -1,5 +1,6 @@
 """Tiles of their own in each iteration: what is found to be so is so, and what persistent kernels write is found."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,11 +49,16 @@ def trees(draw, depth=3):
     return (kind,)
 
 
+@cache
+def scheduled(name):
+    return parse(compiled(KERNELS, name, "sm_90").tileas.encode())
+
+
 class Coordinates:
     """The store of a persistent kernel, whose coordinates are made anew."""
 
     def __init__(self, name="persistent"):
-        module = parse(compiled(KERNELS, name, "sm_90").tileas.encode())
+        module = scheduled(name).clone()
         [self.store] = [op for op in module.walk() if op.name == "nv_tileas.async.tiled_tma_store"]
         self.loop = self.store.parent_op()
         self.divisor = NumProgramsOp.make([], [i32], axis=0).result

@@ -238,13 +238,13 @@ nv_tileaa.func @k {
 // ==>
 !memref0 = !nv_tileaa.memref<f32, [64, 64], [64, 1]>
 !view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = none>
-#layout0 = #cute.layout<(64,64), (32,4,32):(1,32,128)>
+#layout0 = #cute.layout<(64,64), (32,2,64):(1,32,64)>
 !tile_64x64xf32 = tensor<64x64xf32, #layout0>
-#layout1 = #cute.layout<(64), (32,(2,2),32):(0,(0,1),2)>
+#layout1 = #cute.layout<(64), (32,2,64):(0,0,1)>
 !tile_64xf32 = tensor<64xf32, #layout1>
-#layout2 = #cute.layout<(64,1), (32,(2,2),32):(0,(0,1),2)>
+#layout2 = #cute.layout<(64,1), (32,2,64):(0,0,1)>
 !tile_64x1xf32 = tensor<64x1xf32, #layout2>
-nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+nv_tileaa.func @k attributes {num_warps = 2 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f32>, %i: i32):
   %m = nv_tileas.make_memref %p : (!nv_tileaa.ptr<f32>) -> !memref0
   %v = nv_tileas.block_tile %m : (!memref0) -> !view0

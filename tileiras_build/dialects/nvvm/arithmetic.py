@@ -49,6 +49,16 @@ def _extreme(name: str) -> Callable[[Operation], str]:
 AddOp = instruction("add", "lhs rhs", "result", "the sum, rounded", Intrinsic(_typed("add")))
 MulOp = instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsic(_typed("mul")))
 FmaOp = instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
+# Pairs of f32 are an i64 here: libNVVM takes no vectors of floats as operands of assembly, nor an intrinsic of the reciprocal.
+FmaPairOp = instruction(
+    "fma.pair", "a b c", "result", "a * b + c of pairs of f32, rounded once",
+    Assembly(lambda op: f"fma{_modifiers(op)}.f32x2 $0, $1, $2, $3;", NONE),
+)  # fmt: skip
+ReciprocalOp = instruction(
+    "rcp.approx", "value", "result", "one over an f32, at most one unit in the last place off; subnormal numbers are zero",
+    Assembly("rcp.approx.ftz.f32 $0, $1;", NONE),
+)  # fmt: skip
+SaturateOp = instruction("saturate", "value", "result", "an f32 kept within 0 and 1", Intrinsic("saturate.f"))
 DivOp = instruction("div", "lhs rhs", "result", "the quotient, rounded or approximate", Intrinsic(_quotient))
 SqrtOp = instruction("sqrt", "value", "result", "the square root, rounded or approximate", Intrinsic(_typed("sqrt")))
 RsqrtOp = instruction("rsqrt.approx", "value", "result", "one over the square root", Intrinsic(_typed("rsqrt.approx")))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute
 
 from ..definition import TableOperation
@@ -15,8 +16,8 @@ from .rows import ALL, Intrinsic, instruction
 
 @cache
 def _suffix(type: Attribute) -> str:
-    """``i32``, ``bf16``: MLIR spells scalars as LLVM's names of overloads do."""
-    return str(type)
+    """``i32``, ``bf16``, ``v2f32``: MLIR spells scalars as LLVM's names of overloads do."""
+    return f"v{type.element_count()}{type.element_type}" if isinstance(type, VectorType) else str(type)
 
 
 def _overloaded(name: str, operands: str, meaning: str) -> type[TableOperation]:

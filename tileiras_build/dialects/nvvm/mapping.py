@@ -258,7 +258,9 @@ MAPPING: dict[type[Operation], Row] = {
         "barrier.cta.sync.aligned.all", ALL, convergent=True, arguments=lambda op: [0]
     ),
     ops_thread.ShflSyncOp: Intrinsic(_shuffle, ALL, convergent=True),
-    ops_thread.ReduxSyncOp: Intrinsic(lambda op: f"redux.sync.{op.kind.word.data}", ALL, convergent=True),
+    ops_thread.ReduxSyncOp: Intrinsic(
+        lambda op: f"redux.sync.{op.kind.word.data}{'.NaN' if op.nan is not None else ''}", ALL, convergent=True
+    ),
     ops_thread.MBarrierInitSharedOp: Assembly(
         _predicated("mbarrier.init.shared::cta.b64 [$0], $1;"), WRITE, immediates=True
     ),

@@ -83,14 +83,15 @@ class ShflSyncOp(IRDLOperation):
 
 @irdl_op_definition
 class ReduxSyncOp(IRDLOperation):
-    """Combine a value over the lanes of a mask."""
+    """Combine a value over the lanes of a mask; with ``nan`` a NaN wins."""
 
     name = "nvvm.redux.sync"
     val = operand_def()
     mask_and_clamp = operand_def(i32)
     kind = prop_def(ReduxKindAttr)
+    nan = opt_prop_def(UnitAttr)
     res = result_def()
-    assembly_format = "$kind $val `,` $mask_and_clamp attr-dict `:` type($val) `->` type($res)"
+    assembly_format = "$kind (`nan` $nan^)? $val `,` $mask_and_clamp attr-dict `:` type($val) `->` type($res)"
 
 
 SHARED_POINTER = LLVMPointerType(IntAttr(3))

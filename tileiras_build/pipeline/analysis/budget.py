@@ -23,6 +23,9 @@ from .kept_tiles import kept_words
 # Elements of the largest tile -> warps. A tile of 1,024 gives each of 128 threads two 16-byte accesses of f32; past 8,192
 # elements a thread would hold more than 64 of them.
 STEPS = ((256, 1), (512, 2), (8192, 4), (32768, 8))
+# The same of kernels that reduce and multiply no matrices: what a reduction costs beside its elements, shuffles, a barrier
+# and the shared memory between warps, is paid by each warp, so each has more of them.
+ROW_STEPS = ((1024, 1), (4096, 2), (8192, 4), (32768, 8))
 MOST_WARPS = 16
 # Fewer warps than this leave nothing to set one aside for.
 LEAST_WARPS = 4
@@ -35,7 +38,14 @@ def choose_warps(func: Operation, job: Job) -> int:
     if (chosen := row(func).num_warps) is not None:
         return chosen
     largest = max((_size(result.type) for op in walk(func) for result in op.results), default=1)
-    return next((warps for limit, warps in STEPS if largest <= limit), MOST_WARPS)
+    steps = ROW_STEPS if _reduces(func) else STEPS
+    return next((warps for limit, warps in steps if largest <= limit), MOST_WARPS)
+
+
+def _reduces(func: Operation) -> bool:
+    """Whether a kernel reduces tiles and multiplies none."""
+    names = {op.name for op in walk(func)}
+    return "nv_tileas.reduce" in names and "nv_tileas.dot" not in names
 
 
 def _size(type: Attribute) -> int:

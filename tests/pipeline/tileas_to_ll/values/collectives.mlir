@@ -68,34 +68,21 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %9 = llvm.shl %8, %5 : i32
     %10 = llvm.xor %4, %9 : i32
     %11 = llvm.mlir.constant(64 : i32) : i32
-    %12 = llvm.mlir.constant(32 : i32) : i32
-    %13 = llvm.mlir.constant(2 : i32) : i32
-    %14 = llvm.mlir.constant(4 : i32) : i32
-    %15 = llvm.mlir.constant(8 : i32) : i32
-    %16 = llvm.mlir.constant(16 : i32) : i32
-    %17 = llvm.mlir.constant(0 : i32) : i32
-    %18 = llvm.icmp "eq" %3, %17 : i32
-    %19 = llvm.shl %8, %13 : i32
-    %20 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
-    %21 = llvm.ptrtoint %20 : !llvm.ptr<3> to i32
-    %22 = llvm.add %19, %21 : i32
-    %23 = llvm.add %10, %11 : i32
-    %24 = llvm.xor %23, %10 : i32
-    %25, %26 = gpu.shuffle xor %24, %7, %12 : i32
-    %27 = llvm.xor %25, %24 : i32
-    %28, %29 = gpu.shuffle xor %27, %13, %12 : i32
-    %30 = llvm.xor %28, %27 : i32
-    %31, %32 = gpu.shuffle xor %30, %14, %12 : i32
-    %33 = llvm.xor %31, %30 : i32
-    %34, %35 = gpu.shuffle xor %33, %15, %12 : i32
-    %36 = llvm.xor %34, %33 : i32
-    %37, %38 = gpu.shuffle xor %36, %16, %12 : i32
-    %39 = llvm.xor %37, %36 : i32
-    nvvm.st %22 values(%39) predicate(%18) {offset = 8 : i64, space = "shared"} : (i32, i32, i1) -> ()
+    %12 = llvm.mlir.constant(0 : i32) : i32
+    %13 = llvm.icmp "eq" %3, %12 : i32
+    %14 = llvm.mlir.constant(2 : i32) : i32
+    %15 = llvm.shl %8, %14 : i32
+    %16 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %17 = llvm.ptrtoint %16 : !llvm.ptr<3> to i32
+    %18 = llvm.add %15, %17 : i32
+    %19 = llvm.add %10, %11 : i32
+    %20 = llvm.xor %19, %10 : i32
+    %21 = gpu.subgroup_reduce xor %20 : (i32) -> i32
+    nvvm.st %18 values(%21) predicate(%13) {offset = 8 : i64, space = "shared"} : (i32, i32, i1) -> ()
     gpu.barrier
-    %40 = nvvm.ld %21 {offset = 8 : i64, space = "shared"} : i32
-    %41 = nvvm.ld %21 {offset = 12 : i64, space = "shared"} : i32
-    %42 = llvm.xor %41, %40 : i32
+    %22 = nvvm.ld %17 {offset = 8 : i64, space = "shared"} : i32
+    %23 = nvvm.ld %17 {offset = 12 : i64, space = "shared"} : i32
+    %24 = llvm.xor %23, %22 : i32
     llvm.return
   }
 }
@@ -257,4 +244,51 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %61 = llvm.select %30, %60, %55 : i1, f32
     llvm.return
   }
+}
+
+// ---- a_warp_is_summed_by_one_instruction
+// run: convert-nv-tile-func-to-llvm ll sm_80
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+  %x = nv_tileas.make_range : !tile
+  %sum = nv_tileas.reduce %x attributes {axis = 0 : i32} : (!tile) -> i32 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    nv_tileas.yield %c : (i32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+define ptx_kernel void @k() "nvvm.reqntid"="32" {
+b0:
+  %v0 = call range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %v1 = and i32 %v0, 31
+  %v2 = add i32 %v1, 32
+  %v3 = add i32 %v2, %v1
+  %v4 = call i32 @llvm.nvvm.redux.sync.add(i32 %v3, i32 -1)
+  ret void
+}
+
+// ---- the_largest_float_of_a_warp
+// run: convert-nv-tile-func-to-llvm ll sm_100
+!ints = tensor<32xi32, #cute.layout<(32), (32,1,1):(1,0,0)>>
+!tile = tensor<32xf32, #cute.layout<(32), (32,1,1):(1,0,0)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+  %i = nv_tileas.make_range : !ints
+  %x = arith.sitofp %i : (!ints) -> !tile
+  %most = nv_tileas.reduce %x attributes {axis = 0 : i32} : (!tile) -> f32 {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.maximumf %a, %b : f32
+    nv_tileas.yield %c : (f32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+define ptx_kernel void @k() "nvvm.reqntid"="32" {
+b0:
+  %v0 = call range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %v1 = and i32 %v0, 31
+  %v2 = sitofp i32 %v1 to float
+  %v3 = call float @llvm.nvvm.redux.sync.fmax.NaN(float %v2, i32 -1)
+  ret void
 }

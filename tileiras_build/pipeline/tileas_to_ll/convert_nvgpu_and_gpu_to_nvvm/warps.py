@@ -33,6 +33,13 @@ REDUX = {
     ReduceKind.MINUI: "umin",
     ReduceKind.MAXUI: "umax",
 }
+# Reductions of f32 that one instruction does (sm_100, sm_103, sm_107), and whether NaN wins.
+FLOAT_REDUX = {
+    ReduceKind.MINNUMF: ("fmin", False),
+    ReduceKind.MAXNUMF: ("fmax", False),
+    ReduceKind.MINIMUMF: ("fmin", True),
+    ReduceKind.MAXIMUMF: ("fmax", True),
+}
 Combine = Callable[[SSAValue, SSAValue], Operation]
 
 
@@ -120,11 +127,21 @@ def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
         message = f"has clusters of {size} lanes with stride {stride}, a warp has {WARP}"
         raise emit.unsupported("reduce-cluster", message)
     kind, mask = op.op.data, emit.constant(-1)
-    if size == WARP and kind in REDUX and op.value.type == i32 and emit.job.target.has("redux_i32"):
-        properties = {"kind": ReduxKindAttr.new([StringAttr(REDUX[kind])])}
-        emit.replace(ReduxSyncOp.build(operands=[op.value, mask], result_types=[i32], properties=properties))
+    if size == WARP and (properties := _redux(kind, op.value.type, emit)) is not None:
+        emit.replace(ReduxSyncOp.build(operands=[op.value, mask], result_types=[op.value.type], properties=properties))
         return
     emit.replace(_butterfly(op.value, _combination(op, emit), mask, range_of(size, stride), emit))
+
+
+def _redux(kind: ReduceKind, type: Attribute, emit: Emitter) -> dict[str, Attribute] | None:
+    """The instruction that reduces a warp; None where there is none."""
+    has = emit.job.target.has
+    if type == i32 and kind in REDUX and has("redux_i32"):
+        return {"kind": ReduxKindAttr.new([StringAttr(REDUX[kind])])}
+    if type == f32 and kind in FLOAT_REDUX and has("redux_f32"):
+        word, nan = FLOAT_REDUX[kind]
+        return {"kind": ReduxKindAttr.new([StringAttr(word)])} | ({"nan": UnitAttr()} if nan else {})
+    return None
 
 
 def range_of(size: int, stride: int) -> list[int]:

@@ -33,9 +33,12 @@ from ....dialects.gpu_ext import (
     AddressSpace,
     AddressSpaceAttr,
     DynamicSharedMemoryOp,
+    ReduceKind,
+    ReduceKindAttr,
     ShuffleMode,
     ShuffleModeAttr,
     ShuffleOp,
+    SubgroupReduceOp,
 )
 from ....dialects.ir import GROUP, VALUES, number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, NO_FAST_MATH, ExtractElementOp, call_properties
@@ -342,6 +345,10 @@ class Builder(ThreadCode):
         """The 32-bit ``word`` of another lane: ``argument`` says which, as the mode takes it."""
         operands = (self.of(word, I32), self.of(argument, I32), self.constant(WARP, I32))
         return self.operation(ShuffleOp, operands, (I32, I1), {"mode": _MODES[mode]}).results[0]
+
+    def subgroup_reduce(self, kind: ReduceKind, value: Value, type: Attribute) -> SSAValue:
+        """The values of all lanes of the warp as one, in each of them."""
+        return self.value(SubgroupReduceOp, (self.of(value, type),), type, {"op": ReduceKindAttr(kind)})
 
     # ---- calls -------------------------------------------------------------------------------------
     @overload

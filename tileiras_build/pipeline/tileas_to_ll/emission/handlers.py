@@ -6,7 +6,7 @@ from ..control import control_flow, diagnostics, program
 from ..memory import atomics, global_memory, views
 from ..pipelines import agents, async_copies, sequences, tensor_maps
 from ..products import dot, tensor_memory, warpgroup_dot
-from ..values import arithmetic, collectives, convert_layout, shapes
+from ..values import arithmetic, collectives, convert_layout, division, shapes
 from .kernel_emitter import Handler
 
 FAMILIES = (
@@ -18,6 +18,7 @@ FAMILIES = (
     control_flow,
     convert_layout,
     diagnostics,
+    division,  # after arithmetic, whose rule it extends
     dot,
     global_memory,
     program,

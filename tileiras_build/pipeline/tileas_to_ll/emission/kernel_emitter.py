@@ -274,7 +274,8 @@ class KernelEmitter:
         return element_of(value.type)
 
     def set(self, value: SSAValue, registers: Sequence[Value | Part | LateValue]) -> None:
-        self.values[value] = registers if isinstance(value.type, TensorType) else registers[0]
+        """The registers of a tile; of a scalar one, or one for each of several elements that are combined at once."""
+        self.values[value] = registers if isinstance(value.type, TensorType) or len(registers) > 1 else registers[0]
 
     @cached_property
     def shared_base(self) -> Value:

@@ -6,7 +6,7 @@ reused where an equal one was computed before in an enclosing block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from ...shared.llvm_types import GENERIC, I1, pointer
 
 Value = int | SSAValue
 Kind = TypeVar("Kind", bound=Attribute)
+Way = TypeVar("Way")
 Edge = tuple[Sequence[Value], Block]
 
 # What stands for a value that is computed: the operation's class, operands, type and properties.
@@ -202,6 +203,23 @@ class ThreadCode:
         for values, source in edges:
             self.give([values[index] for index in varying], kinds, source, self.block)
         return result
+
+    def either(
+        self, condition: Value, then: Callable[[], Way], otherwise: Callable[[], Way]
+    ) -> list[tuple[Way, Block]]:
+        """Two ways through the code, of which a condition takes one: what each gave and the block that it ended in; the
+        current block follows both.
+        """
+        labels, merge = (self.label(), self.label()), self.label()
+        self.branch_if(condition, *labels)
+        ends = []
+        for label, way in zip(labels, (then, otherwise)):
+            self.start(label)
+            with self.scope():
+                ends.append((way(), self.block))
+            self.branch(merge)
+        self.start(merge)
+        return ends
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:

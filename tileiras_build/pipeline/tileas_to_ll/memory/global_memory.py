@@ -8,10 +8,10 @@ per element.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....errors import Unsupported
@@ -245,8 +245,9 @@ def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
     if "ragged" not in op.attributes or vector <= element.per_byte:
         e.set(op.value, load(vector, True))
         return
-    whole, edge = _both_ways(e, addresses, lambda: load(vector, False), lambda: load(element.per_byte, True))
-    e.set(op.value, e.b.phis([element.type] * layout.num_registers, (whole, edge)))
+    # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
+    ways = e.b.either(addresses.is_whole(), lambda: load(vector, False), lambda: load(element.per_byte, True))
+    e.set(op.value, e.b.phis([element.type] * layout.num_registers, ways))
 
 
 def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
@@ -292,29 +293,6 @@ def _store_registers(
         return store_packed(e, addresses, first, values, mask, modifiers)
     pointer, offset = addresses.address(first)
     return store_vector(e, addresses.element, values, pointer, offset, mask, modifiers)
-
-
-Version = Callable[[], list[Value]]
-Branch = tuple[list[Value], Block]
-
-
-def _both_ways(e: KernelEmitter, addresses: TileAddresses, whole: Version, edge: Version) -> tuple[Branch, Branch]:
-    """Two versions of an access: ``whole`` where all of the tile lies in the tensor, ``edge`` elsewhere.
-
-    The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors. Returns
-    for each version what it gave and the block it ended in; the current block follows both.
-    """
-    b = e.b
-    labels, merge = (b.label(), b.label()), b.label()
-    b.branch_if(addresses.is_whole(), *labels)
-    ends = []
-    for label, version in zip(labels, (whole, edge)):
-        b.start(label)
-        with b.scope():
-            ends.append((version(), b.block))
-        b.branch(merge)
-    b.start(merge)
-    return ends[0], ends[1]
 
 
 def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLayout) -> TileAddresses:
@@ -365,7 +343,7 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
     if "ragged" not in op.attributes or vector <= per_byte:
         store(vector, True)
     else:
-        _both_ways(e, addresses, lambda: store(vector, False), lambda: store(per_byte, True))
+        e.b.either(addresses.is_whole(), lambda: store(vector, False), lambda: store(per_byte, True))
 
 
 def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:

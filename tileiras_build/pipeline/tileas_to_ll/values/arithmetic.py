@@ -18,6 +18,7 @@ from ...shared.llvm_types import GLOBAL, I1, I64, integer, pointer
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
 from . import float_arithmetic, number_conversions
+from .pairs import in_pairs
 from .scalar_rules import Rule, Scalar, binary, issued, register_type
 
 INTEGER_BINARY = {
@@ -42,20 +43,23 @@ INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
 
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
-    """Apply the rule of ``op`` to every register; equal inputs give one instruction."""
+    """Apply the rule of ``op`` to every register, to two at once where it has a form for pairs; equal inputs give one
+    instruction.
+    """
     scalar = RULES[op.name](e, op)
     columns = [e.registers(operand) for operand in op.operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
-    known: dict[tuple[int, ...], Value] = {}
-    registers = []
-    for arguments in zip(*columns):
-        # By identity: values are hashed in Python.
-        key = tuple(map(id, arguments))
-        if (result := known.get(key)) is None:
-            result = known[key] = scalar(*arguments)
-        registers.append(result)
-    e.set(op.results[0], registers)
+    calls = list(zip(*columns))
+    # By identity: values are hashed in Python.
+    keys = [tuple(map(id, arguments)) for arguments in calls]
+    distinct = dict(zip(keys, calls))
+    if len(distinct) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
+        results = in_pairs(e.b, list(distinct.values()), on_pairs, scalar)
+    else:
+        results = [scalar(*arguments) for arguments in distinct.values()]
+    known = dict(zip(distinct, results))
+    e.set(op.results[0], [known[key] for key in keys])
 
 
 # ---- integers ------------------------------------------------------------------------------------

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....dialects.gpu_ext import ShuffleMode
+from xdsl.ir import Attribute
+
+from ....dialects.gpu_ext import ReduceKind, ShuffleMode
 from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
 from ...shared.accessors import given
 from ...shared.element_types import Element
+from ...shared.llvm_types import FLOAT, I32
+from ..emission.builder import WARP
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .convert_layout import as_word, from_word, join_words, split_words
 
 Tuple = tuple[Value, ...]
-Combine = Callable[[Tuple, Tuple], Tuple]
+Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
 def combiner(e: KernelEmitter, op: Any) -> Combine:
-    """The region as a function of two groups, one scalar per operand each: the earlier elements' first.
+    """The region as a function of groups, one scalar per operand each: the earlier elements' first, many at once.
 
     The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
     NVIDIA's compiler returns the input unchanged for a region that yields its second argument.
     """
     block = op.regions[0].blocks[0]
 
-    def combine(first: Tuple, second: Tuple) -> Tuple:
+    def combine(first: Sequence[Tuple], second: Sequence[Tuple]) -> list[Tuple]:
         for index, argument in enumerate(block.args):
-            pair = second if index % 2 else first
-            e.values[argument] = pair[index // 2]
+            e.values[argument] = [values[index // 2] for values in (second if index % 2 else first)]
         for inner in block.ops:
             if inner.name.endswith(".yield"):
-                return tuple(e.scalar(value) for value in inner.operands)
+                columns = [e.registers(value) for value in inner.operands]
+                return list(zip(*(column * (len(first) // len(column)) for column in columns)))
             e.emit(inner)
         raise InternalError("region-yield", "the region of a reduction ends without a yield")
 
@@ -58,7 +62,7 @@ def emit_reduce(e: KernelEmitter, op: Any) -> None:
     combine, along = combiner(e, op), layout.bits_along(axis)
     held = _distinct_tuples(e, op.sources, layout)
     held = _within_thread(held, along["register"], combine)
-    held = {r: _across_lanes(e, value, along["lane"], elements, combine) for r, value in held.items()}
+    held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
     if e.tensor_memory is not None and not along["lane"] and not along["warp"]:
@@ -84,17 +88,56 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
         bit = 1 << position
         if not any(register & bit for register in held):
             continue
-        held = {r: combine(held[r | bit], value) for r, value in held.items() if not r & bit}
+        lower = [register for register in held if not register & bit]
+        held = dict(zip(lower, combine([held[r | bit] for r in lower], [held[r] for r in lower])))
     return held
 
 
-def _across_lanes(e: KernelEmitter, value: Tuple, mask: int, elements: list[Element], combine: Combine) -> Tuple:
+def _across_lanes(
+    e: KernelEmitter, op: Any, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
+) -> list[Tuple]:
+    if mask == WARP - 1 and (kind := _kind_of_warp(e, op, elements)) is not None:
+        return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
     for position in bit_positions(mask):
-        other = tuple(
-            shuffle(e, element, part, ShuffleMode.XOR, 1 << position) for element, part in zip(elements, value)
-        )
-        value = combine(other, value)
-    return value
+        others = [
+            tuple(shuffle(e, element, part, ShuffleMode.XOR, 1 << position) for element, part in zip(elements, value))
+            for value in values
+        ]
+        values = combine(others, values)
+    return values
+
+
+# Combinations that an instruction makes of the values of a whole warp, by type -> what the target needs for it.
+WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
+    I32: (
+        "redux_i32",
+        {
+            "arith.addi": ReduceKind.ADD, "arith.andi": ReduceKind.AND, "arith.ori": ReduceKind.OR,
+            "arith.xori": ReduceKind.XOR, "arith.minsi": ReduceKind.MINSI, "arith.maxsi": ReduceKind.MAXSI,
+            "arith.minui": ReduceKind.MINUI, "arith.maxui": ReduceKind.MAXUI,
+        },
+    ),
+    FLOAT: (
+        "redux_f32",
+        {
+            "arith.minnumf": ReduceKind.MINNUMF, "arith.maxnumf": ReduceKind.MAXNUMF,
+            "arith.minimumf": ReduceKind.MINIMUMF, "arith.maximumf": ReduceKind.MAXIMUMF,
+        },
+    ),
+}  # fmt: skip
+
+
+def _kind_of_warp(e: KernelEmitter, op: Any, elements: list[Element]) -> ReduceKind | None:
+    """How one instruction combines the values of a warp as the region does; None where none does."""
+    block = op.regions[0].blocks[0]
+    body = list(block.ops)
+    if len(elements) != 1 or len(body) != 2 or elements[0].type not in WHOLE_WARP:
+        return None
+    combination, end = body
+    capability, kinds = WHOLE_WARP[elements[0].type]
+    whole = set(combination.operands) == set(block.args) and list(end.operands) == list(combination.results)
+    exact = "flush_to_zero" not in combination.attributes
+    return kinds.get(combination.name) if whole and exact and e.target.has(capability) else None
 
 
 def _across_warps(
@@ -153,7 +196,7 @@ def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple
             thread = _based(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
             place = start + (part * reduced.size + reduced.register_offsets[register]) * size
             loaded += load_shared(e, element, 1, thread, place)
-        total = tuple(loaded) if total is None else combine(tuple(loaded), total)
+        total = tuple(loaded) if total is None else combine([tuple(loaded)], [total])[0]
     return given(total)
 
 
@@ -234,7 +277,7 @@ def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) 
         last = (register & ~registers) | bit if reverse else (register & ~bit) | registers
         if last not in totals:
             totals[last] = _last_of_lower(e, held[last], lanes, 0, elements, reverse)
-        result[register] = combine(totals[last], value)
+        [result[register]] = combine([totals[last]], [value])
     return result
 
 
@@ -247,7 +290,7 @@ def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> d
         last = register & ~registers if reverse else register | registers
         if last not in totals:
             totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
-        combined = combine(totals[last], value)
+        [combined] = combine([totals[last]], [value])
         result[register] = tuple(
             e.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
         )

@@ -19,7 +19,9 @@ from ...shared.element_types import element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, I32
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
+from .exponential import exp_of_pair
 from .float_conversions import ROUNDING_SUFFIX
+from .pairs import PAIR, OnPairs, has_pairs
 from .scalar_rules import Rule, Scalar, binary, flushes, in_f32, issued, option_text, register_type
 
 # LLVM's operation, the one of PTX that flushes subnormal numbers, and whether NaN wins.
@@ -84,6 +86,26 @@ def _fma(e: KernelEmitter, op: Operation) -> Scalar:
     if _is_plain(op, element.type):
         return issued(e, generic.FMAOp, element.type)
     return in_f32(e, element, _rounded(e, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
+
+
+# Operation -> LLVM's on a vector of two, where it rounds to nearest even.
+IN_PAIRS: dict[str, str | type[TableOperation]] = {
+    "nv_tileas.addf": "fadd", "nv_tileas.subf": "fsub", "nv_tileas.mulf": "fmul", "nv_tileas.fma": generic.FMAOp,
+}  # fmt: skip
+
+
+def on_pairs(e: KernelEmitter, op: Operation) -> OnPairs | None:
+    """The operation on pairs of numbers; None where the target has none, or none that rounds and flushes so."""
+    instruction = IN_PAIRS.get(op.name)
+    if not has_pairs(e, type := register_type(op.results[0])):
+        return None
+    if op.name == "math.exp" and option_text(op, "rounding_mode", "full") != "approx":
+        return lambda x: exp_of_pair(e.b, x)
+    if instruction is None or not _is_plain(op, type):
+        return None
+    if isinstance(instruction, str):
+        return lambda x, y: e.b.binary(instruction, x, y, PAIR)
+    return lambda *pairs: e.b.issue(instruction, *pairs, type=PAIR)
 
 
 def _divide(e: KernelEmitter, op: Operation) -> Scalar:

@@ -1,0 +1,67 @@
+"""A server never answers with what it has loaded where a new process would load something else."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tileiras_build
+from tests.scons_tool.ways_to_change import in_place, renamed, write
+from tests.server.sites import Site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    package = folder / "package" / "tileiras_build"
+    shutil.copytree(Path(tileiras_build.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    made = Site(folder / "here", package)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(made.run_folder))
+        yield made
+        made.close()
+
+
+def _upgrade(folder: Path) -> None:
+    (folder / "a_library-1.0.dist-info").rename(folder / "a_library-2.0.dist-info")
+
+
+def _one_letter(name: str):
+    """An edit that keeps size and times."""
+
+    def change(folder: Path) -> None:
+        path = folder / name
+        in_place(name, path.read_text().replace("e", "a", 1))(folder)
+
+    return change
+
+
+# What the library says after each; the rows come one after the other.
+CHANGES = {
+    "a library's file": (write("a_library.py", "VALUE = 2\n"), 2),
+    "with its size and times": (in_place("a_library.py", "VALUE = 3\n"), 3),
+    "another file in its place": (renamed("a_library.py", "VALUE = 4\n"), 4),
+    "a package that hides the library": (write("a_library/__init__.py", "VALUE = 5\n"), 5),
+    "a library that is upgraded": (_upgrade, 5),
+    "a new library": (write("another-1.0.dist-info/METADATA", ""), 5),
+    "code at Python's start": (write("sitecustomize.py", "import builtins\n"), 5),
+    "the project's own code": (_one_letter("tileiras_build/version.py"), 5),
+    "a new module of the project": (write("tileiras_build/server/new.py", ""), 5),
+    "code that no server has loaded": (_one_letter("tileiras_build/c_names.py"), 5),
+}
+
+
+@pytest.mark.parametrize(("change", "value"), CHANGES.values(), ids=list(CHANGES))
+def test_a_change_ends_the_server(site, change, value):
+    old = site.warm()
+    change(site.libraries)
+    assert site.ask()["where"] == "here"
+    new = site.warm()
+    assert new["value"] == value
+    assert new["server"] != old["server"]
+
+
+def test_a_module_that_nothing_has_asked_for_changes_nothing(site):
+    old = site.warm()
+    write("a_kernel.py", "")(site.libraries)
+    assert site.ask()["server"] == old["server"]

@@ -1,0 +1,3 @@
+"""Variables that a shell and a terminal keep in the environment for themselves: no program's result depends on them."""
+
+TERMINAL = frozenset(("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID"))

@@ -1,0 +1,67 @@
+"""The main function of a server's process: import, look, serve."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from ..reads import loading, watch
+from ..reads.looking import WORKER_VARIABLES
+from ..sources import installed
+from . import address
+from .freshness import Changed, Clock, Freshness
+from .look import end_oldest
+from .serve import Server
+
+
+def main() -> None:
+    """Begin with what ``client.Place.start`` has said: the name, the lock, the moment, and the module to import."""
+    name, lock, day, machine, image = sys.argv[1:]
+    installed().note()
+    os.set_inheritable(int(lock), False)
+    folder = address.open_folder()
+    try:
+        _begin(folder, name, int(lock), Clock(int(day), float(machine)), image)
+    except Changed:
+        # The next client starts another one.
+        pass
+    except Exception as error:
+        Path(address.path_in(folder, f"{name}.failed")).write_text(f"{error}\n")
+        raise
+
+
+def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
+    text, variables = address.surroundings(), dict(os.environ)
+    if address.name_of(text) != name:
+        raise ValueError("a new process is not what the client is")
+    os.setsid()
+    os.chdir("/")
+    _write_errors_to(address.path_in(folder, f"{name}.log"))
+    freshness = Freshness(start, _load(image))
+    end_oldest(folder, name)
+    Server(folder, name, lock, text, variables, freshness).serve()
+
+
+def _write_errors_to(path: str) -> None:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(log, 2)
+    os.close(log)
+
+
+def _load(image: str) -> frozenset[str]:
+    """Import the module ``image`` and let it warm up; the variables that libraries have asked for when they were imported."""
+    for variable, value in WORKER_VARIABLES.items():
+        os.environ.setdefault(variable, value)
+    gc.disable()
+    loading.use_certain_code()
+    watch.install().load()
+    module = import_module(image)
+    asked = watch.watch().variables()
+    module.warm_up()
+    watch.watch().loaded()
+    # Frozen objects are never visited by a fork's collector, so their pages stay shared.
+    gc.freeze()
+    return asked

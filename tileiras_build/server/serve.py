@@ -1,0 +1,252 @@
+"""The server: waits, looks whether it is still what a new process would be, and forks itself for each request.
+
+One thread. Its forks do everything that may take time or fail, the reading of the request included; it only hears that
+they have ended, and ends those whose client has gone. So nobody waits for anybody else's command.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ..pipeline.stages import load
+from ..private_folder import sweep
+from . import address, wire
+from .freshness import Changed, Freshness
+from .stand_in import Request, become, run, take_files
+
+IDLE = 15 * 60.0  # seconds without a request, after which a server ends
+_LOOK = 30.0  # seconds between looks whether its socket is still there
+_PATIENCE = 5.0  # seconds that a client may take for its request
+READY, END, REFUSED, CHANGED = "ready", "end", "refused", "changed"
+
+
+@dataclass
+class Served:
+    """A request under way: the fork and the connection to its client."""
+
+    process: int
+    connection: socket.socket
+
+
+@dataclass
+class Server:
+    """The server at the socket ``name`` in the open ``folder``; ``lock`` is held for as long as it lives.
+
+    ``text`` are its surroundings, ``variables`` those that it started with.
+    """
+
+    folder: int
+    name: str
+    lock: int
+    text: str
+    variables: dict[str, str]
+    freshness: Freshness
+    idle: float = IDLE
+    started: float = field(default_factory=time.time)
+    requests: int = 0
+    _served: dict[int, Served] = field(default_factory=dict)
+    _waiting: select.poll = field(default_factory=select.poll)
+    _asked: float = field(default_factory=time.monotonic)
+    _abandoned: set[int] = field(default_factory=set)
+    _left: bool = False
+
+    def serve(self) -> None:
+        """Serve until nobody asks for long, something changes, or somebody stops it."""
+        self._heard, written = os.pipe()
+        for end in (self._heard, written):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self.leave())
+        self._listen()
+        self._waiting.register(self._socket, select.POLLIN)
+        self._waiting.register(self._heard, select.POLLIN)
+        while self._served or not self._is_done():
+            for descriptor, _ in self._waiting.poll(min(_LOOK, self.idle) * 1000):
+                if descriptor == self._heard:
+                    self._reap()
+                elif descriptor in self._served:
+                    self._end(descriptor)
+                elif descriptor == self._socket.fileno():
+                    self._accept()
+        self.leave()
+
+    def _is_done(self) -> bool:
+        """Whether nobody will ask any more."""
+        return self._left or time.monotonic() - self._asked >= self.idle or not self._is_there()
+
+    def leave(self) -> None:
+        """Accept no requests from here on; another server may take the place."""
+        if self._left:
+            return
+        self._left = True
+        if self._is_there():
+            with suppress(OSError):
+                os.unlink(self._path())
+        self._waiting.unregister(self._socket)
+        self._socket.close()
+        os.close(self.lock)
+
+    @property
+    def set_by_image(self) -> dict[str, str]:
+        """The variables that were set while all was imported."""
+        return {name: value for name, value in os.environ.items() if self.variables.get(name) != value}
+
+    def _listen(self) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        path = self._path()
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        mask = os.umask(0o177)
+        self._socket.bind(path)
+        os.umask(mask)
+        self._inode = os.stat(path).st_ino
+        self._socket.listen(64)
+        self._socket.setblocking(False)
+
+    def _path(self) -> str:
+        return address.path_in(self.folder, f"{self.name}.socket")
+
+    def _is_there(self) -> bool:
+        try:
+            return os.stat(self._path()).st_ino == self._inode
+        except OSError:
+            return False
+
+    def _accept(self) -> None:
+        """Begin a request, unless this server is out of date."""
+        try:
+            connection, _ = self._socket.accept()
+            connection.settimeout(_PATIENCE)
+            client, user = wire.peer(connection)
+        except OSError:
+            return
+        if user != os.geteuid():
+            connection.close()
+            return
+        try:
+            self.freshness.check()
+        except Changed as change:
+            # Before the answer: the client starts another server.
+            self.leave()
+            with suppress(OSError):
+                wire.send(connection, [CHANGED, str(change)])
+            connection.close()
+            return
+        self._asked = time.monotonic()
+        os.utime(self.lock)
+        self._fork(connection, client)
+
+    def _fork(self, connection: socket.socket, client: int) -> None:
+        self.requests += 1
+        process = os.fork()
+        if process == 0:
+            self._serve_one(connection, client)
+        with suppress(OSError):
+            os.setpgid(process, process)
+        self._served[connection.fileno()] = Served(process, connection)
+        self._waiting.register(connection, 0)  # only that the other end was closed
+
+    def _serve_one(self, connection: socket.socket, client: int) -> None:
+        """The fork: never returns."""
+        status = 1
+        try:
+            with suppress(OSError):
+                os.setpgid(0, 0)
+            self._forget()
+            status = answer(self, connection, client)
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+
+    def _forget(self) -> None:
+        """In a fork: what is the server's."""
+        signal.set_wakeup_fd(-1)
+        if not self._left:
+            self._socket.close()
+            os.close(self.lock)
+        for served in self._served.values():
+            served.connection.close()
+
+    def _reap(self) -> None:
+        """Tell clients whose fork has died without a word, and forget the forks that have ended."""
+        with suppress(BlockingIOError):
+            while os.read(self._heard, 4096):
+                pass
+        for descriptor, served in list(self._served.items()):
+            ended = os.waitid(os.P_PID, served.process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
+                continue
+            if ended.si_code != os.CLD_EXITED:
+                with suppress(OSError):
+                    wire.send(served.connection, [END, str(-ended.si_status)])
+            os.waitpid(served.process, 0)
+            del self._served[descriptor]
+            if descriptor in self._abandoned:
+                # The client's scratch folder: it was killed, or goes now and removes it itself.
+                self._abandoned.remove(descriptor)
+                sweep()
+            with suppress(KeyError):
+                self._waiting.unregister(descriptor)
+            served.connection.close()
+
+    def _end(self, descriptor: int) -> None:
+        """The client has gone: so does its fork, with what that has started."""
+        self._waiting.unregister(descriptor)
+        self._abandoned.add(descriptor)
+        with suppress(OSError):
+            os.killpg(self._served[descriptor].process, signal.SIGKILL)
+
+
+def answer(server: Server, connection: socket.socket, client: int) -> int:
+    """In a fork: answer one request; the status to end with."""
+    (head, *lists), _ = wire.receive(connection)
+    if head[0] == "run":
+        return _answer_run(server, connection, client, head[1:], lists)
+    if head[0] == "stop":
+        os.kill(os.getppid(), signal.SIGTERM)
+    wire.send(connection, _state(server))
+    return 0
+
+
+def _state(server: Server) -> list[str]:
+    """What ``tileiras-build server`` shows: the process, when it began (seconds since 1970), what it has answered."""
+    return [str(os.getppid()), f"{server.started:.0f}", str(server.requests - 1), str(len(server._served))]
+
+
+def _answer_run(server: Server, connection: socket.socket, client: int, head: list[str], lists: list[list[str]]) -> int:
+    arguments, words, rows = lists
+    request = Request(head[0], head[1], arguments, words, dict(row.split("=", 1) for row in rows))
+    try:
+        _refuse(server, client, request)
+        become(client, request, server.set_by_image)
+    except (OSError, ValueError) as error:
+        wire.send(connection, [REFUSED, str(error)])
+        return 1
+    wire.send(connection, [READY, str(os.getpid())])
+    _, files = wire.receive(connection)
+    connection.settimeout(None)
+    more = take_files(files)
+    status = run(lambda: load(request.function)(*request.arguments, *more))
+    with suppress(OSError):
+        wire.send(connection, [END, str(status)])
+    return status
+
+
+def _refuse(server: Server, client: int, request: Request) -> None:
+    """Raises ValueError where the client is not what this server is."""
+    if request.surroundings != server.text:
+        raise ValueError("other surroundings")
+    if address.of_process(client) != address.of_process(0):
+        raise ValueError("the system says other than the client")
+    before = server.variables
+    if other := [name for name in server.freshness.asked if request.variables.get(name) != before.get(name)]:
+        raise ValueError(f"the variable {min(other)} is another one")

@@ -1,0 +1,116 @@
+"""A fork of the server becomes what the client would be: with its folder, files, variables and words.
+
+All else it has already: they started from the same surroundings (``address.py``).
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+_SIGNALS = (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM)
+STANDARD = 3  # descriptors: standard input, output and error
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asks: its ``surroundings`` (``address.py``), the ``function`` ("module:function") to call with texts as
+    ``arguments``, ``words`` for ``sys.argv``, and its variables."""
+
+    surroundings: str
+    function: str
+    arguments: list[str]
+    words: list[str]
+    variables: dict[str, str]
+
+
+def become(client: int, request: Request, set_by_imports: dict[str, str]) -> None:
+    """Take the place of the process ``client``, which waits, with the variables that libraries set when they are imported.
+
+    Raises OSError where that cannot be whole.
+    """
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    os.chdir(f"/proc/{client}/cwd")
+    _take_variables(request.variables | set_by_imports)
+    sys.argv[:] = request.words
+    # What Python has found out about files, and remembers.
+    tempfile.tempdir = None
+    importlib.invalidate_caches()
+    gc.enable()
+
+
+def _take_variables(variables: dict[str, str]) -> None:
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update(variables)
+
+
+def take_files(files: list[int]) -> list[int]:
+    """Let the first three be standard input, output and error; the others are returned."""
+    for number, file in enumerate(files[:STANDARD]):
+        os.dup2(file, number)
+        os.close(file)
+    _open_streams()
+    return files[STANDARD:]
+
+
+def _open_streams() -> None:
+    """Python's streams over the client's files, as Python opens them when it starts."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old, file = getattr(sys, name), io.FileIO(number, "wb" if number else "rb", closefd=False)
+        buffered = io.BufferedWriter(file) if number else io.BufferedReader(file)
+        lines = name == "stderr" or file.isatty()
+        stream = io.TextIOWrapper(buffered, encoding=old.encoding, errors=old.errors, line_buffering=lines)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def run(call: Callable[[], int | None]) -> int:
+    """What a process returns that calls ``call`` and ends: 0, or what it exits with. Everything is written by then."""
+    try:
+        sys.exit(call())
+    except SystemExit as end:
+        status = _status(end.code)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    for finish in (vars(threading)["_shutdown"], _run_exit_functions):
+        with suppress(Exception):
+            finish()
+    return status if _flush() else 120
+
+
+def _run_exit_functions() -> None:
+    import atexit
+
+    atexit._run_exitfuncs()
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _flush() -> bool:
+    """Python's own status where the last words cannot be written is 120."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,75 @@
+"""Messages between a client and a server: lists of texts, with a length before them and open files beside them.
+
+No text holds a zero byte: they are words, paths and variables. Nothing that is received is run or unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# The C part of ``socket``, whose own imports (enum, selectors) take as long as all else that a client does.
+from _socket import MSG_CMSG_CLOEXEC, SCM_RIGHTS, SO_PEERCRED, SOL_SOCKET, socket
+
+MOST = 8 << 20  # bytes of a message: more than the system lets an environment have
+_LENGTH = 4
+_MOST_FILES = 8
+_NUMBER = 4  # bytes of a descriptor in a message
+
+
+def send(connection: socket, *lists: list[str], files: tuple[int, ...] = ()) -> None:
+    """Send some lists of texts, and open files."""
+    words = [word for texts in lists for word in (str(len(texts)), *texts)]
+    data = "\0".join(words).encode(errors="surrogateescape")
+    data = len(data).to_bytes(_LENGTH, "big") + data
+    rights = b"".join(file.to_bytes(_NUMBER, sys.byteorder) for file in files)
+    sent = connection.sendmsg([data], [(SOL_SOCKET, SCM_RIGHTS, rights)] if files else [])
+    if sent < len(data):
+        connection.sendall(data[sent:])
+
+
+def receive(connection: socket) -> tuple[list[list[str]], list[int]]:
+    """The lists and the open files of the next message; raises EOFError at the end, ValueError where it is none."""
+    data, ancillary, _, _ = connection.recvmsg(1 << 16, _MOST_FILES * _NUMBER + 64, MSG_CMSG_CLOEXEC)
+    files = [number for level, kind, rights in ancillary for number in _descriptors(level, kind, rights)]
+    try:
+        while len(data) < _LENGTH or len(data) < _LENGTH + _length(data):
+            more = connection.recv(1 << 20)
+            if not more:
+                raise EOFError
+            data += more
+        return list(_lists(data[_LENGTH : _LENGTH + _length(data)])), files
+    except BaseException:
+        for file in files:
+            os.close(file)
+        raise
+
+
+def peer(connection: socket) -> tuple[int, int]:
+    """Process and user of the other end, by the kernel."""
+    found = connection.getsockopt(SOL_SOCKET, SO_PEERCRED, 3 * _NUMBER)
+    numbers = [int.from_bytes(found[at : at + _NUMBER], sys.byteorder) for at in range(0, len(found), _NUMBER)]
+    return numbers[0], numbers[1]
+
+
+def _descriptors(level: int, kind: int, rights: bytes) -> list[int]:
+    if (level, kind) != (SOL_SOCKET, SCM_RIGHTS):
+        return []
+    starts = range(0, len(rights) // _NUMBER * _NUMBER, _NUMBER)
+    return [int.from_bytes(rights[at : at + _NUMBER], sys.byteorder) for at in starts]
+
+
+def _length(data: bytes) -> int:
+    found = int.from_bytes(data[:_LENGTH], "big")
+    if found > MOST:
+        raise ValueError("not a message")
+    return found
+
+
+def _lists(data: bytes):
+    words = data.decode(errors="surrogateescape").split("\0")
+    at = 0
+    while at < len(words):
+        count = int(words[at])
+        yield words[at + 1 : at + 1 + count]
+        at += 1 + count
