@@ -45,53 +45,53 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %25 = llvm.mlir.constant(13 : i32) : i32
     %26 = llvm.mlir.constant(14 : i32) : i32
     %27 = llvm.mlir.constant(15 : i32) : i32
+    %28 = llvm.mlir.undef : vector<2xf32>
     llvm.cond_br %1, ^bb1, ^bb2
   ^bb1:
-    %28 = llvm.bitcast %a0 : f32 to i32
-    %29 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
-    %30 = llvm.insertelement %28, %14[%6 : i32] : vector<16xi32>
-    %31 = llvm.insertelement %28, %30[%15 : i32] : vector<16xi32>
-    %32 = llvm.insertelement %28, %31[%16 : i32] : vector<16xi32>
-    %33 = llvm.insertelement %28, %32[%10 : i32] : vector<16xi32>
-    %34 = llvm.insertelement %28, %33[%17 : i32] : vector<16xi32>
-    %35 = llvm.insertelement %28, %34[%4 : i32] : vector<16xi32>
-    %36 = llvm.insertelement %28, %35[%18 : i32] : vector<16xi32>
-    %37 = llvm.insertelement %28, %36[%19 : i32] : vector<16xi32>
-    %38 = llvm.insertelement %28, %37[%20 : i32] : vector<16xi32>
-    %39 = llvm.insertelement %28, %38[%21 : i32] : vector<16xi32>
-    %40 = llvm.insertelement %28, %39[%22 : i32] : vector<16xi32>
-    %41 = llvm.insertelement %28, %40[%23 : i32] : vector<16xi32>
-    %42 = llvm.insertelement %28, %41[%24 : i32] : vector<16xi32>
-    %43 = llvm.insertelement %28, %42[%25 : i32] : vector<16xi32>
-    %44 = llvm.insertelement %28, %43[%26 : i32] : vector<16xi32>
-    %45 = llvm.insertelement %28, %44[%27 : i32] : vector<16xi32>
-    cute_nvgpu.arch.copy.SM100.tmem_store %29 registers(%45) {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>, vector<16xi32>) -> ()
+    %29 = llvm.bitcast %a0 : f32 to i32
+    %30 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
+    %31 = llvm.insertelement %29, %14[%6 : i32] : vector<16xi32>
+    %32 = llvm.insertelement %29, %31[%15 : i32] : vector<16xi32>
+    %33 = llvm.insertelement %29, %32[%16 : i32] : vector<16xi32>
+    %34 = llvm.insertelement %29, %33[%10 : i32] : vector<16xi32>
+    %35 = llvm.insertelement %29, %34[%17 : i32] : vector<16xi32>
+    %36 = llvm.insertelement %29, %35[%4 : i32] : vector<16xi32>
+    %37 = llvm.insertelement %29, %36[%18 : i32] : vector<16xi32>
+    %38 = llvm.insertelement %29, %37[%19 : i32] : vector<16xi32>
+    %39 = llvm.insertelement %29, %38[%20 : i32] : vector<16xi32>
+    %40 = llvm.insertelement %29, %39[%21 : i32] : vector<16xi32>
+    %41 = llvm.insertelement %29, %40[%22 : i32] : vector<16xi32>
+    %42 = llvm.insertelement %29, %41[%23 : i32] : vector<16xi32>
+    %43 = llvm.insertelement %29, %42[%24 : i32] : vector<16xi32>
+    %44 = llvm.insertelement %29, %43[%25 : i32] : vector<16xi32>
+    %45 = llvm.insertelement %29, %44[%26 : i32] : vector<16xi32>
+    %46 = llvm.insertelement %29, %45[%27 : i32] : vector<16xi32>
+    cute_nvgpu.arch.copy.SM100.tmem_store %30 registers(%46) {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>, vector<16xi32>) -> ()
     nvvm.tcgen05.wait.st
     nvvm.tcgen05.fence.before_thread_sync
     llvm.br ^bb2
   ^bb2:
     nvvm.tcgen05.fence.after_thread_sync
-    %46 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
-    %47 = cute_nvgpu.arch.copy.SM100.tmem_load %46 {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>) -> vector<16xi32>
+    %47 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
+    %48 = cute_nvgpu.arch.copy.SM100.tmem_load %47 {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>) -> vector<16xi32>
     nvvm.tcgen05.wait.ld
     nvvm.tcgen05.fence.before_thread_sync
-    %48 = llvm.extractelement %47[%6 : i32] : vector<16xi32>
-    %49 = llvm.extractelement %47[%15 : i32] : vector<16xi32>
-    %50 = llvm.extractelement %47[%16 : i32] : vector<16xi32>
-    %51 = llvm.extractelement %47[%10 : i32] : vector<16xi32>
-    %52 = llvm.extractelement %47[%17 : i32] : vector<16xi32>
-    %53 = llvm.extractelement %47[%4 : i32] : vector<16xi32>
-    %54 = llvm.extractelement %47[%18 : i32] : vector<16xi32>
-    %55 = llvm.extractelement %47[%19 : i32] : vector<16xi32>
-    %56 = llvm.extractelement %47[%20 : i32] : vector<16xi32>
-    %57 = llvm.extractelement %47[%21 : i32] : vector<16xi32>
-    %58 = llvm.extractelement %47[%22 : i32] : vector<16xi32>
-    %59 = llvm.extractelement %47[%23 : i32] : vector<16xi32>
-    %60 = llvm.extractelement %47[%24 : i32] : vector<16xi32>
-    %61 = llvm.extractelement %47[%25 : i32] : vector<16xi32>
-    %62 = llvm.extractelement %47[%26 : i32] : vector<16xi32>
-    %63 = llvm.extractelement %47[%27 : i32] : vector<16xi32>
-    %64 = llvm.bitcast %48 : i32 to f32
+    %49 = llvm.extractelement %48[%6 : i32] : vector<16xi32>
+    %50 = llvm.extractelement %48[%15 : i32] : vector<16xi32>
+    %51 = llvm.extractelement %48[%16 : i32] : vector<16xi32>
+    %52 = llvm.extractelement %48[%10 : i32] : vector<16xi32>
+    %53 = llvm.extractelement %48[%17 : i32] : vector<16xi32>
+    %54 = llvm.extractelement %48[%4 : i32] : vector<16xi32>
+    %55 = llvm.extractelement %48[%18 : i32] : vector<16xi32>
+    %56 = llvm.extractelement %48[%19 : i32] : vector<16xi32>
+    %57 = llvm.extractelement %48[%20 : i32] : vector<16xi32>
+    %58 = llvm.extractelement %48[%21 : i32] : vector<16xi32>
+    %59 = llvm.extractelement %48[%22 : i32] : vector<16xi32>
+    %60 = llvm.extractelement %48[%23 : i32] : vector<16xi32>
+    %61 = llvm.extractelement %48[%24 : i32] : vector<16xi32>
+    %62 = llvm.extractelement %48[%25 : i32] : vector<16xi32>
+    %63 = llvm.extractelement %48[%26 : i32] : vector<16xi32>
+    %64 = llvm.extractelement %48[%27 : i32] : vector<16xi32>
     %65 = llvm.bitcast %49 : i32 to f32
     %66 = llvm.bitcast %50 : i32 to f32
     %67 = llvm.bitcast %51 : i32 to f32
@@ -107,22 +107,47 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %77 = llvm.bitcast %61 : i32 to f32
     %78 = llvm.bitcast %62 : i32 to f32
     %79 = llvm.bitcast %63 : i32 to f32
-    %80 = llvm.fadd %64, %64 : f32
-    %81 = llvm.fadd %65, %65 : f32
-    %82 = llvm.fadd %66, %66 : f32
-    %83 = llvm.fadd %67, %67 : f32
-    %84 = llvm.fadd %68, %68 : f32
-    %85 = llvm.fadd %69, %69 : f32
-    %86 = llvm.fadd %70, %70 : f32
-    %87 = llvm.fadd %71, %71 : f32
-    %88 = llvm.fadd %72, %72 : f32
-    %89 = llvm.fadd %73, %73 : f32
-    %90 = llvm.fadd %74, %74 : f32
-    %91 = llvm.fadd %75, %75 : f32
-    %92 = llvm.fadd %76, %76 : f32
-    %93 = llvm.fadd %77, %77 : f32
-    %94 = llvm.fadd %78, %78 : f32
-    %95 = llvm.fadd %79, %79 : f32
+    %80 = llvm.bitcast %64 : i32 to f32
+    %81 = llvm.insertelement %65, %28[%6 : i32] : vector<2xf32>
+    %82 = llvm.insertelement %66, %81[%15 : i32] : vector<2xf32>
+    %83 = llvm.fadd %82, %82 : vector<2xf32>
+    %84 = llvm.extractelement %83[%6 : i32] : vector<2xf32>
+    %85 = llvm.extractelement %83[%15 : i32] : vector<2xf32>
+    %86 = llvm.insertelement %67, %28[%6 : i32] : vector<2xf32>
+    %87 = llvm.insertelement %68, %86[%15 : i32] : vector<2xf32>
+    %88 = llvm.fadd %87, %87 : vector<2xf32>
+    %89 = llvm.extractelement %88[%6 : i32] : vector<2xf32>
+    %90 = llvm.extractelement %88[%15 : i32] : vector<2xf32>
+    %91 = llvm.insertelement %69, %28[%6 : i32] : vector<2xf32>
+    %92 = llvm.insertelement %70, %91[%15 : i32] : vector<2xf32>
+    %93 = llvm.fadd %92, %92 : vector<2xf32>
+    %94 = llvm.extractelement %93[%6 : i32] : vector<2xf32>
+    %95 = llvm.extractelement %93[%15 : i32] : vector<2xf32>
+    %96 = llvm.insertelement %71, %28[%6 : i32] : vector<2xf32>
+    %97 = llvm.insertelement %72, %96[%15 : i32] : vector<2xf32>
+    %98 = llvm.fadd %97, %97 : vector<2xf32>
+    %99 = llvm.extractelement %98[%6 : i32] : vector<2xf32>
+    %100 = llvm.extractelement %98[%15 : i32] : vector<2xf32>
+    %101 = llvm.insertelement %73, %28[%6 : i32] : vector<2xf32>
+    %102 = llvm.insertelement %74, %101[%15 : i32] : vector<2xf32>
+    %103 = llvm.fadd %102, %102 : vector<2xf32>
+    %104 = llvm.extractelement %103[%6 : i32] : vector<2xf32>
+    %105 = llvm.extractelement %103[%15 : i32] : vector<2xf32>
+    %106 = llvm.insertelement %75, %28[%6 : i32] : vector<2xf32>
+    %107 = llvm.insertelement %76, %106[%15 : i32] : vector<2xf32>
+    %108 = llvm.fadd %107, %107 : vector<2xf32>
+    %109 = llvm.extractelement %108[%6 : i32] : vector<2xf32>
+    %110 = llvm.extractelement %108[%15 : i32] : vector<2xf32>
+    %111 = llvm.insertelement %77, %28[%6 : i32] : vector<2xf32>
+    %112 = llvm.insertelement %78, %111[%15 : i32] : vector<2xf32>
+    %113 = llvm.fadd %112, %112 : vector<2xf32>
+    %114 = llvm.extractelement %113[%6 : i32] : vector<2xf32>
+    %115 = llvm.extractelement %113[%15 : i32] : vector<2xf32>
+    %116 = llvm.insertelement %79, %28[%6 : i32] : vector<2xf32>
+    %117 = llvm.insertelement %80, %116[%15 : i32] : vector<2xf32>
+    %118 = llvm.fadd %117, %117 : vector<2xf32>
+    %119 = llvm.extractelement %118[%6 : i32] : vector<2xf32>
+    %120 = llvm.extractelement %118[%15 : i32] : vector<2xf32>
     llvm.return
   }
 }
