@@ -11,7 +11,7 @@ from tests.reports.sample_report import GPUS, NAMES, timeline, write_build
 from tileiras_build.errors import InvalidInput
 from tileiras_build.reports.collect import read_rows, remember
 from tileiras_build.reports.folder import history_path, page_path, timeline_path, trace_path
-from tileiras_build.reports.page import render_page, write_report
+from tileiras_build.reports.page import Baseline, render_page, write_report
 
 SHOWN = 200
 
@@ -58,6 +58,21 @@ def test_page_says_what_is_new_and_gone(build):
     data = data_of(write_report(build).read_text())
     assert data["compared"] and data["gone"] == sorted(f"{NAMES[0]} {gpu}" for gpu in GPUS)
     assert {row["kernel"] for row in data["rows"] if row["before"] is None} == {NAMES[8]}
+
+
+def test_page_is_compared_with_a_baseline_and_forgets_no_report(build):
+    write_report(build)
+    history = history_path(build).read_bytes()
+    baseline = Baseline("main.json", read_rows(build)[1:])
+    write_build(build, seed=1, names=NAMES[:8])
+    (build / "sm_120" / f"{NAMES[7]}.cubin").unlink()
+    data = data_of(write_report(build, build / "page.html", baseline=baseline).read_text())
+    assert data["since"] == "main.json" and data["gone"] == [f"{NAMES[7]} sm_120"]
+    first, *rest = data["rows"]
+    assert first["before"] is None and {
+        row.key: row.registers for row in baseline.rows if row.key not in data["gone"]
+    } == {f"{row['kernel']} {row['target']}": row["before"]["registers"] for row in rest}
+    assert history_path(build).read_bytes() == history
 
 
 def test_page_needs_nothing_else(build):
@@ -159,7 +174,7 @@ def test_every_kernel_is_listed_for_every_gpu(page):
 
 
 def test_columns_sort_both_ways(page):
-    for title, number in (("registers", 3), ("cubin size", 9)):
+    for title, number in (("registers", 3), ("cubin size", 10)):
         page.locator("#kernels th button", has_text=title).click()
         data = data_of(page.content())["rows"]
         key = {"registers": "registers", "cubin size": "size"}[title]
@@ -191,6 +206,20 @@ def test_only_spilling_or_changed_kernels(page):
     assert set(NAMES[-3:]) <= set(shown) < set(NAMES)
     assert page.locator(".delta.new").count() == 3 * len(GPUS)
     assert page.locator(".delta.worse").count() > 0 and page.locator(".delta.better").count() > 0
+
+
+def test_kernels_that_are_gone_are_named(browser, build):
+    write_report(build)
+    write_build(build, names=NAMES[:8])
+    (build / "sm_120" / f"{NAMES[7]}.cubin").unlink()
+    opened = browser.new_page()
+    opened.goto(write_report(build).as_uri())
+    opened.click("#gone summary")
+    assert opened.locator("#gone").inner_text().split("\n") == [
+        "1 row of the last report is gone",
+        f"{NAMES[7]} sm_120",
+    ]
+    opened.close()
 
 
 def test_matrix_has_a_row_per_kernel_and_a_column_per_gpu(page):

@@ -1,4 +1,4 @@
-"""What a save has changed: cells of numbers and sizes, kernels that are new and gone, what has not been read again."""
+"""What cubins are like, and what has not been read again."""
 
 from pathlib import Path
 
@@ -6,27 +6,7 @@ from tests.examples.example_library import bytecode_of
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
-from tileiras_build.watch.measures import Measure, Measures, Problem, changes, header
-
-
-def measure(registers: int = 29, spills: int = 0, microseconds: float | None = None) -> Measure:
-    return Measure(registers, spills, 48 << 10, 0, 458, microseconds)
-
-
-def test_a_row_says_what_a_number_was():
-    before = {("a", "sm_90"): measure(), ("same", "sm_90"): measure(), ("gone", "sm_90"): measure()}
-    now = {("a", "sm_90"): measure(40, 12), ("same", "sm_90"): measure(), ("new", "sm_90"): measure()}
-    assert changes(before, now, False) == [
-        ("a", "sm_90", "29 -> 40", "0 -> 12 B", "48 KiB", "0", "458"),
-        ("new", "sm_90", "29", "0", "48 KiB", "0", "458"),
-        ("gone", "sm_90", "29 -> gone", "0 -> gone", "48 KiB -> gone", "0 -> gone", "458 -> gone"),
-    ]
-    assert len(header(False)) == 7 and header(True)[-1] == "estimate"
-
-
-def test_the_estimate_is_a_column_where_it_is_asked_for():
-    before, now = ({("a", "sm_90"): measure(microseconds=time)} for time in (10.04, 12.5))
-    assert changes(before, now, True)[0][-1] == "10.0 us -> 12.5 us"
+from tileiras_build.watch.measures import Measures, Problem
 
 
 def test_cubins_are_measured_once(tmp_path: Path):

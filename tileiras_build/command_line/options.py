@@ -216,6 +216,9 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     what = "write the HTML report, with the last build's timeline, instead"
     form.add_argument("--html", metavar="PAGE", help=what)
     form.add_argument("--json", action="store_true", help="print JSON instead of text for people; sizes in bytes")
+    form.add_argument("--csv", action="store_true", help="print CSV, with the same columns")
+    what = "show what has changed since a report's --json was kept: in the table, the page, or as JSON"
+    parser.add_argument("--against", metavar="BASELINE.json", help=what)
 
 
 def add_estimate(parser: argparse.ArgumentParser) -> None:

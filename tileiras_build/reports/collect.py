@@ -10,11 +10,12 @@ from pathlib import Path
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file, write_files
-from ..targets import TARGETS, Target
-from .folder import history_path
+from ..targets import TARGETS, Target, find_target, name_of
+from .folder import cubins_of, history_path
+from .instructions import count_instructions
 from .occupancy import occupancy
 from .references import references_of
-from .resources import read_document
+from .resources import no_manifest, read_document
 
 VERSION = 1
 
@@ -23,7 +24,7 @@ VERSION = 1
 class Row:
     """One kernel on one GPU. Bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin's file).
 
-    ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
+    ``instructions`` are those of its code. ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
     ``reference`` says how it agrees with its author's reference. None = not known.
     """
 
@@ -39,6 +40,7 @@ class Row:
     ctas: int | None
     limit: str
     size: int
+    instructions: int | None = None
     reference: str | None = None
 
     @property
@@ -48,19 +50,36 @@ class Row:
 
 
 def read_rows(build_dir: Path, without: Collection[tuple[str, str]] = ()) -> list[Row]:
-    """The rows of every cubin in the GPUs' folders of ``build_dir`` but (folder, name) ``without``; raises InvalidInput where there is none."""
-    rows = [row for target in TARGETS.values() for row in _rows_of(build_dir / target.name, target, without)]
+    """The rows of every cubin of ``build_dir`` but (folder, name) ``without``; raises InvalidInput where there is none."""
+    cubins = [path for path in cubins_of(build_dir) if (path.parent.name, path.stem) not in without]
+    rows = [row for cubin in cubins for row in _rows_of(cubin)]
     if not rows:
         raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
     return sorted(rows, key=lambda row: (row.kernel, TARGETS[row.target].number))
 
 
-def _rows_of(folder: Path, target: Target, without: Collection[tuple[str, str]]) -> Iterator[Row]:
-    for cubin in sorted(path for path in folder.glob("*.cubin") if (folder.name, path.stem) not in without):
-        references = references_of(cubin)
-        for kernel, entry in read_document(cubin.with_suffix(".json"))["kernels"].items():
-            row = _row(readable(kernel), target, entry, cubin.stat().st_size)
-            yield replace(row, reference=references.get(row.kernel))
+def _rows_of(cubin: Path) -> list[Row]:
+    path = cubin.with_suffix(".json")
+    document = read_document(path)
+    try:
+        return list(_rows_of_document(document, read_file(cubin), references_of(cubin)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise no_manifest(path, error) from None
+
+
+def _rows_of_document(document: dict, cubin: bytes, references: dict[str, str]) -> Iterator[Row]:
+    target = find_target(name_of(document["target"]))
+    for kernel, entry in document["kernels"].items():
+        row = _row(readable(kernel), target, entry, len(cubin))
+        yield replace(row, instructions=_instructions(cubin, kernel), reference=references.get(row.kernel))
+
+
+def _instructions(cubin: bytes, kernel: str) -> int | None:
+    try:
+        return count_instructions(cubin, kernel)
+    except InvalidInput:
+        # The rest of the row is the manifest's, which does not need the cubin.
+        return None
 
 
 def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:
@@ -85,12 +104,17 @@ def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:
     )
 
 
+def by_key(rows: list[Row]) -> dict[str, dict]:
+    """What other reports compare with."""
+    return {row.key: asdict(row) for row in rows}
+
+
 def remember(build_dir: Path, rows: list[Row]) -> dict[str, dict] | None:
     """Keep ``rows`` for the next report; the rows of the last report that differed, by key, None if there was none.
 
     Reports of an unchanged build compare with the same one again, so that making a report twice loses nothing.
     """
-    now = {row.key: asdict(row) for row in rows}
+    now = by_key(rows)
     last, before = _read_history(history_path(build_dir))
     if now != last:
         last, before = now, last

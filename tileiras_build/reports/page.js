@@ -22,7 +22,8 @@ const METRICS = [
   { key: "shared", title: "shared memory", show: bytes, worse: 1 },
   { key: "stack", title: "stack", show: bytes, worse: 1 },
   { key: "occupancy", title: "occupancy", show: (n) => `${n.toFixed(1)} %`, worse: -1 },
-  { key: "size", title: "cubin size", show: bytes, worse: 1 },
+  { key: "instructions", title: "instructions", show: String, worse: 1, minor: true },
+  { key: "size", title: "cubin size", show: bytes, worse: 1, minor: true },
 ];
 for (const row of data.rows) {
   row.isNew = data.compared && !row.before;
@@ -33,8 +34,8 @@ for (const row of data.rows) {
   }
   row.changed = row.isNew || Object.keys(row.deltas).length > 0;
   row.spills = (row.spill_stores || 0) + (row.spill_loads || 0) > 0;
-  row.worse = METRICS.some((m) => m.key !== "size" && (row.deltas[m.key] || 0) * m.worse > 0);
-  row.better = !row.worse && METRICS.some((m) => m.key !== "size" && (row.deltas[m.key] || 0) * m.worse < 0);
+  row.worse = METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse > 0);
+  row.better = !row.worse && METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse < 0);
 }
 const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(1))}`;
 /* A column with changes keeps room for them in every row and its heading, so that its numbers stay in line. */
@@ -90,7 +91,7 @@ function drawTiles() {
   const tiles = [
     { value: several(names.length, "kernel"), label: `for ${several(gpus.length, "GPU")}: ${several(data.rows.length, "row")} below` },
     { value: spilling, label: spilling ? `of ${several(data.rows.length, "row")} spill registers` : "no kernel spills registers", look: spilling ? "bad" : "good", click: () => setOnly("spills", !state.spills) },
-    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${said.length ? `: ${said.join(", ")}` : " since the last report"}` : "first report: nothing to compare with", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
+    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${said.length ? `: ${said.join(", ")}` : ""} since ${data.since}` : "first report: nothing to compare with", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
   ];
   if (data.build) {
     const spans = data.build.spans, cached = spans.filter((s) => s[6] === "cached").length, failed = spans.filter((s) => s[6] === "failed").length;
@@ -107,6 +108,11 @@ function drawTiles() {
   const when = data.build ? ` · built ${data.build.started}` : "";
   at("subtitle").textContent = `${data.name}${when}`;
   document.title = `Kernel report: ${data.name}`;
+}
+
+function drawGone() {
+  at("gone").hidden = data.gone.length === 0;
+  at("gone").replaceChildren(make("summary", { textContent: `${several(data.gone.length, "row")} of ${data.since} ${data.gone.length === 1 ? "is" : "are"} gone` }), make("ul", {}, ...data.gone.map((key) => make("li", { textContent: key }))));
 }
 
 /* ---- tables ---- */
@@ -350,6 +356,7 @@ prefersDark.addEventListener("change", (event) => setTheme(event.matches));
 
 setUpControls();
 drawTiles();
+drawGone();
 drawKernels();
 if (spans.length) {
   at("build").hidden = false;

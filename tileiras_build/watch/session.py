@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import InvalidInput, Location
+from ..reports.changes import Key, Measure, changes, header
 from ..terminal import coloured, first_place, is_terminal, print_table
-from .measures import Key, Measure, Measures, Problem, changes, header
+from .measures import Measures, Problem
 
 DEBOUNCE = 300  # ms: an editor's save is several changes
 _PATIENCE = 5  # seconds that SCons has to end after Ctrl-C
