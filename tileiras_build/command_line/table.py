@@ -102,7 +102,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             ("report build", "the table of the last build"),
             ("report build --html page.html", "the HTML report"),
-            ("report build --json > main.json", "what later reports are compared with"),
+            ("report build --json", "for programs, and what later reports are compared with"),
             ("report build --against main.json", "what has changed since, kernel by kernel"),
         ),
     ),
