@@ -101,7 +101,7 @@ def test_the_page_is_compared_with_the_baseline(build, baseline, tmp_path, capsy
 FOREIGN = {
     "cut": '{"version": 1, "rows": [{"kern', "a list": "[]", "a manifest": '{"version": 2, "target": "sm_90", "kernels": {}}',
     "another version": '{"version": 99, "rows": []}', "another type": '{"version": 1, "rows": [{"kernel": 3}]}',
-    "deep": "[" * 100_000, "bytes": b"\xff\xfe\x00", "nothing": "",
+    "deep": '{"x": ' + "[" * 100_000, "bytes": b"\xff\xfe\x00", "nothing": "",
 }  # fmt: skip
 
 

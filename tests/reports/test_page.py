@@ -1,15 +1,18 @@
 """The HTML report: what it is made from, and the page itself in a browser, looked at and clicked."""
 
+import csv
 import json
 import re
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from tests.reports.sample_report import GPUS, NAMES, timeline, write_build
 from tileiras_build.errors import InvalidInput
 from tileiras_build.reports.collect import read_rows, remember
+from tileiras_build.reports.export import csv_text, read_baseline
 from tileiras_build.reports.folder import history_path, page_path, timeline_path, trace_path
 from tileiras_build.reports.page import Baseline, render_page, write_report
 
@@ -273,6 +276,82 @@ def test_chrome_trace_is_saved_from_the_page(page, tmp_path):
     download.value.save_as(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert len(events) == len(timeline().spans) and {event["ph"] for event in events} == {"X"}
+
+
+def saved(page, button: str, path) -> str:
+    with page.expect_download() as download:
+        page.click(button)
+    download.value.save_as(path)
+    return path.read_text()
+
+
+def test_saved_json_is_a_baseline_of_all_rows(page, report, tmp_path):
+    page.fill("#filter", "softmax")
+    saved(page, "#save-json", tmp_path / "rows.json")
+    assert read_baseline(tmp_path / "rows.json") == read_rows(report.parents[1])
+
+
+def test_saved_csv_has_the_cells_of_the_command(page, report, tmp_path):
+    found, expected = (
+        list(csv.reader(text.splitlines()))
+        for text in (saved(page, "#save-csv", tmp_path / "rows.csv"), csv_text(read_rows(report.parents[1])))
+    )
+    # A whole number of percent is 50 here and 50.0 there.
+    same = lambda cells: [re.sub(r"\.0$", "", cell) for cell in cells]
+    assert list(map(same, found)) == list(map(same, expected))
+
+
+AWKWARD = 'scale<float, "50%">'
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory):
+    """A report of a kernel whose name has everything that addresses and CSV quote, and one with a longer name."""
+    folder = tmp_path_factory.mktemp("awkward")
+    write_build(folder, names=NAMES[:1], gpus=GPUS[:2])
+    rows = [replace(row, kernel=name) for row in read_rows(folder) for name in (AWKWARD, f"{AWKWARD} more")]
+    (folder / "page.html").write_text(render_page("build", rows, None, None))
+    return folder / "page.html"
+
+
+def test_names_that_need_quotes_are_saved_whole(browser, awkward, tmp_path):
+    opened = browser.new_page()
+    opened.goto(awkward.as_uri())
+    lines = list(csv.reader(saved(opened, "#save-csv", tmp_path / "rows.csv").splitlines()))
+    opened.close()
+    assert [line[0] for line in lines[1:]] == 2 * [AWKWARD, f"{AWKWARD} more"]
+
+
+def test_a_link_shows_one_kernel(browser, awkward):
+    opened = browser.new_page()
+    opened.goto(awkward.as_uri())
+    opened.locator("#kernels td.name a", has_text=re.compile(f"^{re.escape(AWKWARD)}$")).first.click()
+    opened.locator("#only-kernel").wait_for()
+    assert names_shown(opened) == [AWKWARD, AWKWARD]
+    address = opened.url
+    opened.click("#only-kernel")
+    assert len(names_shown(opened)) == 4 and opened.locator("#only-kernel").is_hidden()
+    opened.goto("about:blank")
+    opened.goto(address)
+    assert names_shown(opened) == [AWKWARD, AWKWARD]
+    opened.go_back()
+    opened.goto(f"{awkward.as_uri()}#kernel=gone%")
+    assert names_shown(opened) == ["No kernel is chosen by these filters."]
+    assert opened.locator("#only-kernel").inner_text().startswith("gone% ")
+    opened.close()
+
+
+@pytest.mark.parametrize("width", [500, 1600])
+def test_names_stay_in_sight_and_nothing_hangs_over(browser, report, width):
+    opened = browser.new_page(viewport={"width": width, "height": 900})
+    opened.goto(report.as_uri())
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    opened.evaluate("document.querySelector('.scroll').scrollBy(10000, 300)")
+    table, name = opened.locator(".scroll").bounding_box(), opened.locator("#kernels td.name").nth(20).bounding_box()
+    title = opened.locator("#kernels thead th").first.bounding_box()
+    opened.close()
+    assert abs(name["x"] - table["x"]) < 2 and name["width"] < width / 2
+    assert abs(title["x"] - table["x"]) < 2 and abs(title["y"] - table["y"]) < 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -46,7 +46,7 @@ const names = unique(data.rows.map((row) => row.kernel));
 
 /* ---- state and its controls ---- */
 const PAGE = 200;
-const state = { text: "", gpus: new Set(gpus), spills: false, changed: false, view: "list", metric: "registers", sort: "kernel", down: false, limit: PAGE };
+const state = { text: "", gpus: new Set(gpus), spills: false, changed: false, kernel: null, view: "list", metric: "registers", sort: "kernel", down: false, limit: PAGE };
 const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
 const update = (change) => { Object.assign(state, { limit: PAGE }, change); drawKernels(); };
 
@@ -67,6 +67,10 @@ function setUpControls() {
   for (const metric of METRICS) at("metric").append(make("option", { value: metric.key, textContent: metric.title }));
   at("metric").addEventListener("change", (event) => update({ metric: event.target.value }));
   at("more").addEventListener("click", () => { state.limit += 10 * PAGE; drawKernels(); });
+  at("save-csv").addEventListener("click", () => save("kernels.csv", "text/csv", csvText()));
+  at("save-json").addEventListener("click", () => save("kernels.json", "application/json", jsonText()));
+  at("only-kernel").addEventListener("click", leaveKernel);
+  window.addEventListener("hashchange", followLink);
 }
 function setOnly(key, on) {
   pressed(at(`only-${key}`), on);
@@ -78,8 +82,46 @@ function setView(view) {
   update({ view, sort: "kernel", down: false });
 }
 function filterBy(text) {
+  leaveKernel();
   at("filter").value = text;
   update({ text: text.toLowerCase() });
+}
+
+/* ---- links to one kernel: the page's address ends in #kernel= and its name ---- */
+const LINK = "#kernel=";
+const linkTo = (kernel) => LINK + encodeURIComponent(kernel);
+function linked(kernel) {
+  return make("a", { href: linkTo(kernel), textContent: kernel, title: "A link to this kernel" });
+}
+function kernelOfAddress() {
+  if (!location.hash.startsWith(LINK)) return null;
+  try {
+    return decodeURIComponent(location.hash.slice(LINK.length));
+  } catch {
+    return location.hash.slice(LINK.length);
+  }
+}
+function followLink() {
+  const kernel = kernelOfAddress();
+  at("only-kernel").hidden = kernel === null;
+  at("only-kernel").textContent = `${kernel} ×`;
+  if (kernel !== state.kernel) update({ kernel });
+  if (kernel !== null) at("kernels-title").scrollIntoView({ block: "nearest" });
+}
+function leaveKernel() {
+  if (state.kernel === null) return;
+  location.hash = "kernels-title";
+  followLink(); // The event comes later.
+}
+
+/* ---- the rows as files: those of `tileiras-build report`, which reads the JSON as a baseline ---- */
+const cellText = (value) => (value === null ? "" : /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : String(value));
+const csvText = () => [data.columns, ...data.rows.map((row) => data.columns.map((name) => row[name]))].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
+const jsonText = () => `${JSON.stringify({ version: data.version, rows: data.rows.map((row) => Object.fromEntries(data.columns.map((name) => [name, row[name]]))) }, null, 2)}\n`;
+function save(name, type, text) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /* ---- summary ---- */
@@ -136,7 +178,7 @@ function compare(key, down) {
   };
 }
 const sortBy = (key) => update({ sort: key, down: state.sort === key ? !state.down : !["kernel", "target"].includes(key) });
-const chosen = () => data.rows.filter((row) => state.gpus.has(row.target) && row.kernel.toLowerCase().includes(state.text) && (!state.spills || row.spills) && (!state.changed || row.changed));
+const chosen = () => data.rows.filter((row) => (state.kernel === null || row.kernel === state.kernel) && state.gpus.has(row.target) && row.kernel.toLowerCase().includes(state.text) && (!state.spills || row.spills) && (!state.changed || row.changed));
 
 function number(row, metric) {
   const value = row[metric.key];
@@ -160,7 +202,7 @@ function drawList(rows) {
   heading(at("kernels"), columns, state.sort, state.down, sortBy);
   rows.sort(compare(state.sort, state.down));
   return rows.slice(0, state.limit).map((row) => {
-    const name = make("td", { className: "name", textContent: row.kernel });
+    const name = make("td", { className: "name" }, linked(row.kernel));
     if (row.isNew) name.append(make("span", { className: "delta new", textContent: "new" }));
     return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
   });
@@ -184,7 +226,7 @@ function drawMatrix(rows) {
       cell.style.background = `rgba(var(--heat), ${(0.38 * share).toFixed(3)})`;
       return cell;
     });
-    return make("tr", {}, make("td", { className: "name", textContent: line.kernel }), ...cells);
+    return make("tr", {}, make("td", { className: "name" }, linked(line.kernel)), ...cells);
   });
 }
 function drawKernels() {
@@ -337,10 +379,7 @@ function drawSlowest() {
 }
 function saveTrace() {
   const events = spans.map((span) => ({ name: `${span.stage} ${span.kernel}`, cat: span.stage, ph: "X", pid: 0, tid: span.lane, ts: Math.round(span.start * 1e6), dur: Math.round((span.end - span.start) * 1e6), args: { kernel: span.kernel, target: span.target, outcome: span.outcome } }));
-  const blob = new Blob([JSON.stringify({ traceEvents: events, displayTimeUnit: "ms" })], { type: "application/json" });
-  const link = make("a", { href: URL.createObjectURL(blob), download: "trace.json" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  save("trace.json", "application/json", JSON.stringify({ traceEvents: events, displayTimeUnit: "ms" }));
 }
 
 /* ---- theme ---- */
@@ -358,6 +397,7 @@ setUpControls();
 drawTiles();
 drawGone();
 drawKernels();
+followLink();
 if (spans.length) {
   at("build").hidden = false;
   setUpStages();
