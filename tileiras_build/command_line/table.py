@@ -104,6 +104,7 @@ COMMANDS: tuple[Command, ...] = (
             ("report build --html page.html", "the HTML report"),
             ("report build --json", "for programs, and what later reports are compared with"),
             ("report build --against main.json", "what has changed since, kernel by kernel"),
+            ("report build --html page.html --grid 32,32 --set a=4096x4096", "and the estimated time of kernels with this array"),
         ),
     ),
     Command(

@@ -48,11 +48,13 @@ def changes(before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_esti
     ]
 
 
-def changed_documents(before: Mapping[Key, Measure], now: Mapping[Key, Measure]) -> list[dict[str, object]]:
+def changed_documents(
+    before: Mapping[Key, Measure], now: Mapping[Key, Measure], with_estimate: bool
+) -> list[dict[str, object]]:
     """The same for programs: null before or now for what is new or gone."""
     return [
         {"kernel": key[0], "target": key[1], "before": _document(before.get(key)), "now": _document(now.get(key))}
-        for key in changed(before, now, with_estimate=True)
+        for key in changed(before, now, with_estimate)
     ]
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
+from ..estimate.builds import Problem, estimate_kernel
 from ..files import read_file, write_files
+from ..launch_manifest import read_launch_manifest
 from ..targets import TARGETS, Target, find_target, name_of
 from .folder import cubins_of, history_path
 from .instructions import count_instructions
@@ -18,6 +20,7 @@ from .references import references_of
 from .resources import no_manifest, read_document
 
 VERSION = 1
+_ESTIMATED = ("microseconds", "estimate_limit")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ class Row:
     """One kernel on one GPU. Bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin's file).
 
     ``instructions`` are those of its code. ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
-    ``reference`` says how it agrees with its author's reference. None = not known.
+    ``reference`` says how it agrees with its author's reference. ``microseconds`` are estimated for a problem, and
+    ``estimate_limit`` is the bound that they are. None = not known.
     """
 
     kernel: str
@@ -42,6 +46,8 @@ class Row:
     size: int
     instructions: int | None = None
     reference: str | None = None
+    microseconds: float | None = None
+    estimate_limit: str | None = None
 
     @property
     def key(self) -> str:
@@ -49,29 +55,37 @@ class Row:
         return f"{self.kernel} {self.target}"
 
 
-def read_rows(build_dir: Path, without: Collection[tuple[str, str]] = ()) -> list[Row]:
-    """The rows of every cubin of ``build_dir`` but (folder, name) ``without``; raises InvalidInput where there is none."""
+def read_rows(build_dir: Path, without: Collection[tuple[str, str]] = (), problem: Problem | None = None) -> list[Row]:
+    """The rows of every cubin of ``build_dir`` but (folder, name) ``without``, with estimates for ``problem``.
+
+    Raises InvalidInput where there is none, or a file is damaged.
+    """
     cubins = [path for path in cubins_of(build_dir) if (path.parent.name, path.stem) not in without]
-    rows = [row for cubin in cubins for row in _rows_of(cubin)]
+    rows = [row for cubin in cubins for row in _rows_of(cubin, problem)]
     if not rows:
         raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
     return sorted(rows, key=lambda row: (row.kernel, TARGETS[row.target].number))
 
 
-def _rows_of(cubin: Path) -> list[Row]:
+def _rows_of(cubin: Path, problem: Problem | None) -> list[Row]:
     path = cubin.with_suffix(".json")
     document = read_document(path)
     try:
-        return list(_rows_of_document(document, read_file(cubin), references_of(cubin)))
+        return list(_rows_of_document(document, read_file(cubin), references_of(cubin), problem))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise no_manifest(path, error) from None
 
 
-def _rows_of_document(document: dict, cubin: bytes, references: dict[str, str]) -> Iterator[Row]:
+def _rows_of_document(
+    document: dict, cubin: bytes, references: dict[str, str], problem: Problem | None
+) -> Iterator[Row]:
+    launches = read_launch_manifest(document).kernels if problem else {}
     target = find_target(name_of(document["target"]))
     for kernel, entry in document["kernels"].items():
         row = _row(readable(kernel), target, entry, len(cubin))
-        yield replace(row, instructions=_instructions(cubin, kernel), reference=references.get(row.kernel))
+        row = replace(row, instructions=_instructions(cubin, kernel), reference=references.get(row.kernel))
+        found = estimate_kernel(cubin, kernel, launches, problem) if problem else None
+        yield replace(row, microseconds=round(found.microseconds, 2), estimate_limit=found.limit) if found else row
 
 
 def _instructions(cubin: bytes, kernel: str) -> int | None:
@@ -112,15 +126,22 @@ def by_key(rows: list[Row]) -> dict[str, dict]:
 def remember(build_dir: Path, rows: list[Row]) -> dict[str, dict] | None:
     """Keep ``rows`` for the next report; the rows of the last report that differed, by key, None if there was none.
 
-    Reports of an unchanged build compare with the same one again, so that making a report twice loses nothing.
+    Reports of an unchanged build compare with the same one again, so that making a report twice, with estimates for one
+    problem or another, loses nothing.
     """
     now = by_key(rows)
     last, before = _read_history(history_path(build_dir))
     if now != last:
-        last, before = now, last
-        content = {"version": VERSION, "last": last, "before": before}
+        # What other estimates alone have changed leaves what the build is compared with.
+        before = before if last is not None and _built(now) == _built(last) else last
+        content = {"version": VERSION, "last": now, "before": before}
         write_files({history_path(build_dir): json.dumps(content).encode()})
     return before
+
+
+def _built(rows: dict[str, dict]) -> dict[str, dict]:
+    """The rows without what depends on the problem that is estimated."""
+    return {key: {name: row[name] for name in row if name not in _ESTIMATED} for key, row in rows.items()}
 
 
 def _read_history(path: Path) -> tuple[dict | None, dict | None]:

@@ -60,4 +60,4 @@ def measures_of(rows: Iterable[Row]) -> dict[Key, Measure]:
 
 def _measure(row: Row) -> Measure:
     spills = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
-    return Measure(row.registers, spills, row.shared, row.stack, row.instructions, None)
+    return Measure(row.registers, spills, row.shared, row.stack, row.instructions, row.microseconds)

@@ -24,7 +24,8 @@ const METRICS = [
   { key: "occupancy", title: "occupancy", show: (n) => `${n.toFixed(1)} %`, worse: -1 },
   { key: "instructions", title: "instructions", show: String, worse: 1, minor: true },
   { key: "size", title: "cubin size", show: bytes, worse: 1, minor: true },
-];
+  { key: "microseconds", title: "estimate", show: (n) => `${n.toFixed(2)} us`, worse: 1, optional: true },
+].filter((metric) => !metric.optional || data.rows.some((row) => row[metric.key] !== null));
 for (const row of data.rows) {
   row.isNew = data.compared && !row.before;
   row.deltas = {};
@@ -37,7 +38,7 @@ for (const row of data.rows) {
   row.worse = METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse > 0);
   row.better = !row.worse && METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse < 0);
 }
-const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(1))}`;
+const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(2))}`;
 /* A column with changes keeps room for them in every row and its heading, so that its numbers stay in line. */
 const room = Object.fromEntries(METRICS.map((metric) => [metric.key, Math.max(0, ...data.rows.filter((row) => row.deltas[metric.key]).map((row) => signed(metric, row.deltas[metric.key]).length))]));
 const makeSlot = (key) => (room[key] ? [make("span", { className: "slot", style: `width:${18 + 7 * room[key]}px` })] : []);
@@ -198,13 +199,15 @@ function number(row, metric) {
 function drawList(rows) {
   const columns = [{ key: "kernel", title: "kernel", word: true }, { key: "target", title: "GPU", word: true }, ...METRICS, { key: "limit", title: "limited by", word: true }];
   const compared = data.rows.some((row) => row.reference);
+  const estimated = METRICS.some((metric) => metric.key === "microseconds");
+  if (estimated) columns.push({ key: "estimate_limit", title: "estimate limited by", word: true });
   if (compared) columns.push({ key: "reference", title: "reference", word: true });
   heading(at("kernels"), columns, state.sort, state.down, sortBy);
   rows.sort(compare(state.sort, state.down));
   return rows.slice(0, state.limit).map((row) => {
     const name = make("td", { className: "name" }, linked(row.kernel));
     if (row.isNew) name.append(make("span", { className: "delta new", textContent: "new" }));
-    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
+    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(estimated ? [make("td", { className: "word limit", textContent: row.estimate_limit ?? "–" })] : []), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
   });
 }
 function drawMatrix(rows) {

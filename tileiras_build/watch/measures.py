@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..cpp_names import readable
 from ..errors import TileirasError
-from ..estimate.problem import launch_of_manifest, read_extents, read_settings
+from ..estimate.builds import Problem, estimate_kernel
 from ..files import read_file
-from ..launch_manifest import Launch as Manifest
 from ..launch_manifest import read_launch_manifest
 from ..reports.changes import Key, Measure
 from ..reports.instructions import count_instructions
 from ..reports.resources import read_document, rows_of_manifest
 from ..targets import TARGETS
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a launch is estimated for: the values of parameters by name and the grid, as ``tileiras-build estimate`` takes them."""
-
-    settings: tuple[str, ...]
-    grid: str
 
 
 class Measures:
@@ -56,22 +46,9 @@ class Measures:
         manifest = read_launch_manifest(document).kernels if self.problem else {}
         for row in rows_of_manifest(document):
             spilled = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
-            time = self._estimate(data, row.kernel, manifest)
+            time = estimate_kernel(data, row.kernel, manifest, self.problem) if self.problem else None
             instructions = count_instructions(data, row.kernel)
-            made = Measure(row.registers, spilled, row.shared_memory, row.stack, instructions, time)
+            made = Measure(
+                row.registers, spilled, row.shared_memory, row.stack, instructions, time and time.microseconds
+            )
             yield (readable(row.kernel), row.target), made
-
-    def _estimate(self, data: bytes, name: str, manifest: Mapping[str, Manifest]) -> float | None:
-        """Microseconds; None where the kernel has other parameters than those that are set."""
-        if self.problem is None or name not in manifest:
-            return None
-        from ..estimate.kernels import read_kernels
-        from ..estimate.model import estimate
-
-        try:
-            settings, grid = read_settings(self.problem.settings), read_extents(self.problem.grid, "grid")
-            return estimate(
-                read_kernels(data)[name], launch_of_manifest(manifest[name], settings, grid), {}
-            ).microseconds
-        except TileirasError:
-            return None
