@@ -49,6 +49,6 @@ class Measures:
             time = estimate_kernel(data, row.kernel, manifest, self.problem) if self.problem else None
             instructions = count_instructions(data, row.kernel)
             made = Measure(
-                row.registers, spilled, row.shared_memory, row.stack, instructions, time and time.microseconds
+                row.registers, spilled, row.shared_memory, row.stack, instructions, time.microseconds if time else None
             )
             yield (readable(row.kernel), row.target), made
