@@ -74,6 +74,7 @@ def test_a_right_kernel_agrees(checked, target):
     [outcome] = checked(SOFTMAX, target)
     assert (outcome.entry, outcome.grid, outcome.arrays, outcome.elements) == ("softmax", (2, 1, 1), 2, 350)
     assert 0 <= outcome.share <= 1 and outcome.interpreter is not None
+    assert outcome.settings["x"] == outcome.settings["out"] == "7x50"
 
 
 def test_a_sum_over_the_wrong_axis_is_the_kernels_fault(checked):

@@ -219,6 +219,8 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="print CSV, with the same columns")
     what = "show what has changed since a report's --json was kept: in the table, the page, or as JSON"
     parser.add_argument("--against", metavar="BASELINE.json", help=what)
+    what = "show how long kernels take, by the model of `estimate`, on the arguments that `scons verify` has compared them with"
+    parser.add_argument("--estimate", action="store_true", help=what)
     _add_problem(parser)
 
 

@@ -86,8 +86,9 @@ def _argument_values(parameters: list[Parameter], text: str) -> dict[str, Value]
     size = _bytes(first.element, shape)
     lengths, strides = parameters[1 : 1 + rank], parameters[1 + rank :]
     values: dict[str, Value] = {first.name: Buffer(first.name, size, first.access or "updated")}
-    values |= {param.name: extent for param, extent in zip(lengths, shape, strict=True)}
-    return values | {param.name: stride for param, stride in zip(strides, _strides(strides, shape), strict=True)}
+    # A plain pointer has neither parameters of lengths nor of strides.
+    values |= {param.name: extent for param, extent in zip(lengths, shape, strict=False)}
+    return values | {param.name: stride for param, stride in zip(strides, _strides(strides, shape), strict=False)}
 
 
 def _bytes(element: str | None, shape: list[int]) -> int:

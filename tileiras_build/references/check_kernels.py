@@ -28,6 +28,7 @@ from .memory import Placed
 from .parameters import pack
 from .report import COMPILED, OTHERS, SAME, UNKNOWN, told
 from .rows import file_of, opened_rows
+from .settings import settings_of
 from .stores import Block, Element, storing_blocks
 from .trial import REMEDIES, Trial, make_trial
 
@@ -38,7 +39,8 @@ MOST_BLOCKS = 256  # that the emulator runs one after the other to see who has s
 @dataclass(frozen=True)
 class Outcome:
     """How one kernel fared: ``share`` is the largest difference from the reference over what was allowed (0: all equal),
-    ``interpreter`` the same for the interpreter (None where it differs by more, or has not ended).
+    ``interpreter`` the same for the interpreter (None where it differs by more, or has not ended). ``settings`` are the launch's
+    arguments as an estimate takes them, None where it cannot.
     """
 
     entry: str
@@ -47,6 +49,7 @@ class Outcome:
     elements: int
     share: float
     interpreter: float | None
+    settings: dict[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
@@ -113,7 +116,8 @@ def _check(subject: Subject, trial: Trial) -> Outcome:
     arrays = dict(flat_arrays(by_emulator.values))
     compared = sum(array.size for array in trial.expected.values())
     shares = _share(trial, by_interpreter) if agrees and by_interpreter else None
-    return Outcome(subject.name, trial.grid, len(arrays), compared, _share(trial, by_emulator), shares)
+    settings = settings_of(subject.launch, trial.values)
+    return Outcome(subject.name, trial.grid, len(arrays), compared, _share(trial, by_emulator), shares, settings)
 
 
 # ---- runs

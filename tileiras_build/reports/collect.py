@@ -16,7 +16,7 @@ from ..targets import TARGETS, Target, find_target, name_of
 from .folder import cubins_of, history_path
 from .instructions import count_instructions
 from .occupancy import occupancy
-from .references import references_of
+from .references import Compared, references_of
 from .resources import no_manifest, read_document
 
 VERSION = 1
@@ -55,35 +55,59 @@ class Row:
         return f"{self.kernel} {self.target}"
 
 
-def read_rows(build_dir: Path, without: Collection[tuple[str, str]] = (), problem: Problem | None = None) -> list[Row]:
-    """The rows of every cubin of ``build_dir`` but (folder, name) ``without``, with estimates for ``problem``.
+@dataclass(frozen=True)
+class Problems:
+    """What is estimated: kernels with the parameters of ``given``; or each by the launch that ``scons verify`` has compared."""
+
+    given: Problem | None = None
+    of_references: bool = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything to estimate."""
+        return self.given is not None or self.of_references
+
+    def of(self, compared: Compared | None) -> Problem | None:
+        """The problem of one kernel."""
+        return compared.problem if self.of_references and compared else self.given
+
+
+NO_PROBLEMS = Problems()
+
+
+def read_rows(
+    build_dir: Path, without: Collection[tuple[str, str]] = (), problems: Problems = NO_PROBLEMS
+) -> list[Row]:
+    """The rows of every cubin of ``build_dir`` but (folder, name) ``without``, with estimates for ``problems``.
 
     Raises InvalidInput where there is none, or a file is damaged.
     """
     cubins = [path for path in cubins_of(build_dir) if (path.parent.name, path.stem) not in without]
-    rows = [row for cubin in cubins for row in _rows_of(cubin, problem)]
+    rows = [row for cubin in cubins for row in _rows_of(cubin, problems)]
     if not rows:
         raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
     return sorted(rows, key=lambda row: (row.kernel, TARGETS[row.target].number))
 
 
-def _rows_of(cubin: Path, problem: Problem | None) -> list[Row]:
+def _rows_of(cubin: Path, problems: Problems) -> list[Row]:
     path = cubin.with_suffix(".json")
     document = read_document(path)
     try:
-        return list(_rows_of_document(document, read_file(cubin), references_of(cubin), problem))
+        return list(_rows_of_document(document, read_file(cubin), references_of(cubin), problems))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise no_manifest(path, error) from None
 
 
 def _rows_of_document(
-    document: dict, cubin: bytes, references: dict[str, str], problem: Problem | None
+    document: dict, cubin: bytes, references: dict[str, Compared], problems: Problems
 ) -> Iterator[Row]:
-    launches = read_launch_manifest(document).kernels if problem else {}
+    launches = read_launch_manifest(document).kernels if problems.wanted else {}
     target = find_target(name_of(document["target"]))
     for kernel, entry in document["kernels"].items():
         row = _row(readable(kernel), target, entry, len(cubin))
-        row = replace(row, instructions=_instructions(cubin, kernel), reference=references.get(row.kernel))
+        compared = references.get(row.kernel)
+        row = replace(row, instructions=_instructions(cubin, kernel), reference=compared.text if compared else None)
+        problem = problems.of(compared)
         found = estimate_kernel(cubin, kernel, launches, problem) if problem else None
         yield replace(row, microseconds=round(found.microseconds, 2), estimate_limit=found.limit) if found else row
 

@@ -10,7 +10,7 @@ from ..errors import InvalidInput
 from ..estimate.builds import Problem
 from ..terminal import print_table
 from .changes import changed_documents, changes, header, summary
-from .collect import Row, read_rows
+from .collect import Problems, Row, read_rows
 from .export import csv_text, json_text, measures_of, read_baseline
 from .page import Baseline, write_report
 from .resources import HEADER, ResourceRow, print_resources, read_folder
@@ -21,41 +21,41 @@ def run(options: argparse.Namespace) -> None:
 
     Raises the errors of reading, InvalidInput[report-against] for CSV of changes, [report-grid] for ``--set`` without ``--grid``.
     """
-    folder, problem = Path(options.folder), _problem(options)
+    folder, problems = Path(options.folder), _problems(options)
     if options.html:
-        _write_page(folder, options, problem)
+        _write_page(folder, options, problems)
     elif options.against:
-        _print_changes(folder, options, problem)
+        _print_changes(folder, options, problems)
     elif options.json or options.csv:
-        rows = read_rows(folder, problem=problem)
+        rows = read_rows(folder, problems=problems)
         print(csv_text(rows) if options.csv else json_text(rows), end="")
-    elif problem:
-        rows = read_rows(folder, problem=problem)
+    elif problems.wanted:
+        rows = read_rows(folder, problems=problems)
         print_table((*HEADER, "estimate", "limited by"), [(*_resources(row).cells, *_estimate(row)) for row in rows])
     else:
         print_resources(read_folder(folder))
 
 
-def _problem(options: argparse.Namespace) -> Problem | None:
+def _problems(options: argparse.Namespace) -> Problems:
     if options.grid:
-        return Problem.read(options.settings, options.grid)
+        return Problems(Problem.read(options.settings, options.grid), options.estimate)
     if options.settings:
         raise InvalidInput("report-grid", "--set is for estimates, which need --grid", remedy="give --grid X,Y,Z")
-    return None
+    return Problems(None, options.estimate)
 
 
-def _write_page(folder: Path, options: argparse.Namespace, problem: Problem | None) -> None:
+def _write_page(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
     against = Path(options.against) if options.against else None
     baseline = None if against is None else Baseline(against.name, read_baseline(against))
-    print(write_report(folder, Path(options.html), baseline=baseline, problem=problem))
+    print(write_report(folder, Path(options.html), baseline=baseline, problems=problems))
 
 
-def _print_changes(folder: Path, options: argparse.Namespace, problem: Problem | None) -> None:
+def _print_changes(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
     if options.csv:
         remedy = "leave --csv or --against out, or ask for --json"
         raise InvalidInput("report-against", "changes are not written as CSV", remedy=remedy)
     before = measures_of(read_baseline(Path(options.against)))
-    now = measures_of(read_rows(folder, problem=problem))
+    now = measures_of(read_rows(folder, problems=problems))
     # A report without estimates differs in none.
     estimated = all(any(one.microseconds is not None for one in measures.values()) for measures in (before, now))
     if options.json:

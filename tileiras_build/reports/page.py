@@ -8,9 +8,8 @@ from dataclasses import asdict, astuple, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ..estimate.builds import Problem
 from ..files import write_files
-from .collect import Row, by_key, read_rows, remember
+from .collect import NO_PROBLEMS, Problems, Row, by_key, read_rows, remember
 from .export import COLUMNS, VERSION
 from .folder import page_path, timeline_path, trace_path
 from .timeline import Timeline, chrome_trace, read_timeline
@@ -33,16 +32,16 @@ def write_report(
     page: Path | None = None,
     without: Collection[tuple[str, str]] = (),
     baseline: Baseline | None = None,
-    problem: Problem | None = None,
+    problems: Problems = NO_PROBLEMS,
 ) -> Path:
     """Write the page (default: ``report/index.html`` in the build folder) and, beside it, the Chrome trace.
 
     ``without`` are kernel files, (folder of the GPU, name), whose cubins an earlier build has left. The page shows what has
     changed since ``baseline``, where there is none since the last report that differed, and
-    estimates for ``problem``. Raises InvalidInput where the folder
+    estimates for ``problems``. Raises InvalidInput where the folder
     holds no build, or a file in it is damaged.
     """
-    rows, timeline = read_rows(build_dir, without, problem), read_timeline(timeline_path(build_dir))
+    rows, timeline = read_rows(build_dir, without, problems), read_timeline(timeline_path(build_dir))
     before = remember(build_dir, rows) if baseline is None else by_key(baseline.rows)
     since = LAST if baseline is None else baseline.name
     page = page or page_path(build_dir)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
+
+from ..estimate.builds import Problem
 
 SUFFIX = ".reference"  # of the file that a step of scons verify writes
 
 
-def references_of(cubin: Path) -> dict[str, str]:
-    """How the kernels of a cubin agree with their references, in words, by the names that people call them.
+@dataclass(frozen=True)
+class Compared:
+    """One kernel: how it agrees with its reference, in words, and the launch that was compared, None where it has a list."""
+
+    text: str
+    problem: Problem | None
+
+
+def references_of(cubin: Path) -> dict[str, Compared]:
+    """What is known of the kernels of a cubin, by the names that people call them.
 
     A kernel without a reference is not in it, nor is one whose PTX is another one than what was compared.
     """
@@ -18,7 +29,13 @@ def references_of(cubin: Path) -> dict[str, str]:
         found = json.loads(cubin.with_suffix(SUFFIX).read_bytes())
         ptx = hashlib.sha256(cubin.with_suffix(".ptx").read_bytes()).hexdigest()
         kernels = found["kernels"] if found["ptx"] == ptx else []
-        return {kernel["entry"]: f"agrees, {kernel['share']:.0%} of tolerance" for kernel in kernels}
-    except (OSError, ValueError, KeyError, TypeError):
+        return {kernel["entry"]: _compared(kernel) for kernel in kernels}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # Not verified, or by another version.
         return {}
+
+
+def _compared(kernel: dict) -> Compared:
+    settings = kernel.get("settings")
+    problem = None if settings is None else Problem(dict(settings), tuple(kernel["grid"]))
+    return Compared(f"agrees, {kernel['share']:.0%} of tolerance", problem)
