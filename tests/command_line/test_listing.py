@@ -45,8 +45,9 @@ def test_verify_and_report(printed, tmp_path, monkeypatch):
     (row,) = rows
     assert row["target"] == "sm_90" and row["agrees"] and row["differences"] == [] and row["arrays"] == 3
     assert main(["lower", "k.tilebc", "--to", "cubin", "--sm", "90", "-o", "build/k.cubin", "--in-process"]) == 0
-    (row,), _ = printed("report", "build", "--json")
-    assert row["target"] == "sm_90" and row["shared_memory"] == 0 and row["registers"] > 0
+    found, _ = printed("report", "build", "--json")
+    (row,) = found["rows"]
+    assert row["target"] == "sm_90" and row["shared"] == 0 and row["registers"] > 0 and row["instructions"] > 10
 
 
 def test_verify_tells_of_differences_and_fails(printed, tmp_path, monkeypatch, capsys):

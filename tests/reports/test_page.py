@@ -1,17 +1,20 @@
 """The HTML report: what it is made from, and the page itself in a browser, looked at and clicked."""
 
+import csv
 import json
 import re
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from tests.reports.sample_report import GPUS, NAMES, timeline, write_build
 from tileiras_build.errors import InvalidInput
 from tileiras_build.reports.collect import read_rows, remember
+from tileiras_build.reports.export import csv_text, read_baseline
 from tileiras_build.reports.folder import history_path, page_path, timeline_path, trace_path
-from tileiras_build.reports.page import render_page, write_report
+from tileiras_build.reports.page import Baseline, render_page, write_report
 
 SHOWN = 200
 
@@ -58,6 +61,21 @@ def test_page_says_what_is_new_and_gone(build):
     data = data_of(write_report(build).read_text())
     assert data["compared"] and data["gone"] == sorted(f"{NAMES[0]} {gpu}" for gpu in GPUS)
     assert {row["kernel"] for row in data["rows"] if row["before"] is None} == {NAMES[8]}
+
+
+def test_page_is_compared_with_a_baseline_and_forgets_no_report(build):
+    write_report(build)
+    history = history_path(build).read_bytes()
+    baseline = Baseline("main.json", read_rows(build)[1:])
+    write_build(build, seed=1, names=NAMES[:8])
+    (build / "sm_120" / f"{NAMES[7]}.cubin").unlink()
+    data = data_of(write_report(build, build / "page.html", baseline=baseline).read_text())
+    assert data["since"] == "main.json" and data["gone"] == [f"{NAMES[7]} sm_120"]
+    first, *rest = data["rows"]
+    assert first["before"] is None and {
+        row.key: row.registers for row in baseline.rows if row.key not in data["gone"]
+    } == {f"{row['kernel']} {row['target']}": row["before"]["registers"] for row in rest}
+    assert history_path(build).read_bytes() == history
 
 
 def test_page_needs_nothing_else(build):
@@ -159,7 +177,7 @@ def test_every_kernel_is_listed_for_every_gpu(page):
 
 
 def test_columns_sort_both_ways(page):
-    for title, number in (("registers", 3), ("cubin size", 9)):
+    for title, number in (("registers", 3), ("cubin size", 10)):
         page.locator("#kernels th button", has_text=title).click()
         data = data_of(page.content())["rows"]
         key = {"registers": "registers", "cubin size": "size"}[title]
@@ -191,6 +209,20 @@ def test_only_spilling_or_changed_kernels(page):
     assert set(NAMES[-3:]) <= set(shown) < set(NAMES)
     assert page.locator(".delta.new").count() == 3 * len(GPUS)
     assert page.locator(".delta.worse").count() > 0 and page.locator(".delta.better").count() > 0
+
+
+def test_kernels_that_are_gone_are_named(browser, build):
+    write_report(build)
+    write_build(build, names=NAMES[:8])
+    (build / "sm_120" / f"{NAMES[7]}.cubin").unlink()
+    opened = browser.new_page()
+    opened.goto(write_report(build).as_uri())
+    opened.click("#gone summary")
+    assert opened.locator("#gone").inner_text().split("\n") == [
+        "1 row of the last report is gone",
+        f"{NAMES[7]} sm_120",
+    ]
+    opened.close()
 
 
 def test_matrix_has_a_row_per_kernel_and_a_column_per_gpu(page):
@@ -244,6 +276,82 @@ def test_chrome_trace_is_saved_from_the_page(page, tmp_path):
     download.value.save_as(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert len(events) == len(timeline().spans) and {event["ph"] for event in events} == {"X"}
+
+
+def saved(page, button: str, path) -> str:
+    with page.expect_download() as download:
+        page.click(button)
+    download.value.save_as(path)
+    return path.read_text()
+
+
+def test_saved_json_is_a_baseline_of_all_rows(page, report, tmp_path):
+    page.fill("#filter", "softmax")
+    saved(page, "#save-json", tmp_path / "rows.json")
+    assert read_baseline(tmp_path / "rows.json") == read_rows(report.parents[1])
+
+
+def test_saved_csv_has_the_cells_of_the_command(page, report, tmp_path):
+    found, expected = (
+        list(csv.reader(text.splitlines()))
+        for text in (saved(page, "#save-csv", tmp_path / "rows.csv"), csv_text(read_rows(report.parents[1])))
+    )
+    # A whole number of percent is 50 here and 50.0 there.
+    same = lambda cells: [re.sub(r"\.0$", "", cell) for cell in cells]
+    assert list(map(same, found)) == list(map(same, expected))
+
+
+AWKWARD = 'scale<float, "50%">'
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory):
+    """A report of a kernel whose name has everything that addresses and CSV quote, and one with a longer name."""
+    folder = tmp_path_factory.mktemp("awkward")
+    write_build(folder, names=NAMES[:1], gpus=GPUS[:2])
+    rows = [replace(row, kernel=name) for row in read_rows(folder) for name in (AWKWARD, f"{AWKWARD} more")]
+    (folder / "page.html").write_text(render_page("build", rows, None, None))
+    return folder / "page.html"
+
+
+def test_names_that_need_quotes_are_saved_whole(browser, awkward, tmp_path):
+    opened = browser.new_page()
+    opened.goto(awkward.as_uri())
+    lines = list(csv.reader(saved(opened, "#save-csv", tmp_path / "rows.csv").splitlines()))
+    opened.close()
+    assert [line[0] for line in lines[1:]] == 2 * [AWKWARD, f"{AWKWARD} more"]
+
+
+def test_a_link_shows_one_kernel(browser, awkward):
+    opened = browser.new_page()
+    opened.goto(awkward.as_uri())
+    opened.locator("#kernels td.name a", has_text=re.compile(f"^{re.escape(AWKWARD)}$")).first.click()
+    opened.locator("#only-kernel").wait_for()
+    assert names_shown(opened) == [AWKWARD, AWKWARD]
+    address = opened.url
+    opened.click("#only-kernel")
+    assert len(names_shown(opened)) == 4 and opened.locator("#only-kernel").is_hidden()
+    opened.goto("about:blank")
+    opened.goto(address)
+    assert names_shown(opened) == [AWKWARD, AWKWARD]
+    opened.go_back()
+    opened.goto(f"{awkward.as_uri()}#kernel=gone%")
+    assert names_shown(opened) == ["No kernel is chosen by these filters."]
+    assert opened.locator("#only-kernel").inner_text().startswith("gone% ")
+    opened.close()
+
+
+@pytest.mark.parametrize("width", [500, 1600])
+def test_names_stay_in_sight_and_nothing_hangs_over(browser, report, width):
+    opened = browser.new_page(viewport={"width": width, "height": 900})
+    opened.goto(report.as_uri())
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    opened.evaluate("document.querySelector('.scroll').scrollBy(10000, 300)")
+    table, name = opened.locator(".scroll").bounding_box(), opened.locator("#kernels td.name").nth(20).bounding_box()
+    title = opened.locator("#kernels thead th").first.bounding_box()
+    opened.close()
+    assert abs(name["x"] - table["x"]) < 2 and name["width"] < width / 2
+    assert abs(title["x"] - table["x"]) < 2 and abs(title["y"] - table["y"]) < 2
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,4 +1,4 @@
-"""Commands that show what there is: ``passes``, ``targets``, ``libdevice``, ``report``, ``cache``."""
+"""Commands that show what there is: ``passes``, ``targets``, ``libdevice``, ``cache``."""
 
 from __future__ import annotations
 
@@ -93,22 +93,6 @@ def list_libdevice(options: argparse.Namespace) -> None:
     print(ForkedExecutor().run("tileiras_build.reports.libdevice:linked_table", *arguments))
     if options.pin:
         write_files({Path(options.pin): pin(data.decode(), options.libdevice).encode()})
-
-
-def report_folder(options: argparse.Namespace) -> None:
-    """``report DIR``: the table of resources; ``--html PAGE``: the page that ``scons report`` writes."""
-    if options.html:
-        from ..reports.page import write_report
-
-        print(write_report(Path(options.folder), Path(options.html)))
-        return
-    from ..reports.resources import print_resources, read_folder
-
-    rows = read_folder(options.folder)
-    if options.json:
-        print(json.dumps([asdict(row) for row in rows], indent=2))
-    else:
-        print_resources(rows)
 
 
 def look_at_servers(options: argparse.Namespace) -> None:

@@ -216,6 +216,18 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     what = "write the HTML report, with the last build's timeline, instead"
     form.add_argument("--html", metavar="PAGE", help=what)
     form.add_argument("--json", action="store_true", help="print JSON instead of text for people; sizes in bytes")
+    form.add_argument("--csv", action="store_true", help="print CSV, with the same columns")
+    what = "show what has changed since a report's --json was kept: in the table, the page, or as JSON"
+    parser.add_argument("--against", metavar="BASELINE.json", help=what)
+    _add_problem(parser)
+
+
+def _add_problem(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--grid", metavar="X[,Y,Z]", help="show how long kernels take on this grid, by the model of `estimate`"
+    )
+    what = "for the estimate: an array's lengths (a=4096x4096), a parameter or a number; may be repeated"
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE", help=what)
 
 
 def add_estimate(parser: argparse.ArgumentParser) -> None:
@@ -232,11 +244,7 @@ def add_watch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-C", dest="directory", metavar="DIR", default=".", help="the project's folder (default: this one)"
     )
-    parser.add_argument(
-        "--grid", metavar="X[,Y,Z]", help="show how long kernels take on this grid, by the model of `estimate`"
-    )
-    what = "for the estimate: an array's lengths (a=4096x4096), a parameter or a number; may be repeated"
-    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE", help=what)
+    _add_problem(parser)
 
 
 def add_cache(parser: argparse.ArgumentParser) -> None:

@@ -98,8 +98,14 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
-        "report", _own("listing", "report_folder"), "show registers, shared memory and spills of built kernels", options.add_report,
-        (("report build", "the table of the last build"), ("report build --html page.html", "the HTML report")),
+        "report", "tileiras_build.reports.command:run", "show registers, shared memory and spills of built kernels", options.add_report,
+        (
+            ("report build", "the table of the last build"),
+            ("report build --html page.html", "the HTML report"),
+            ("report build --json", "for programs, and what later reports are compared with"),
+            ("report build --against main.json", "what has changed since, kernel by kernel"),
+            ("report build --html page.html --grid 32,32 --set a=4096x4096", "and the estimated time of kernels with this array"),
+        ),
     ),
     Command(
         "estimate", "tileiras_build.estimate.command:run", "estimate by a model how long a cubin's kernel takes", options.add_estimate,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..targets import TARGETS
+
 NAME = "report"
+
+
+def cubins_of(build_dir: Path) -> list[Path]:
+    """Those in the GPUs' folders, as a build lays them out; all below a folder that has none of these."""
+    found = [path for target in TARGETS for path in sorted((build_dir / target).glob("*.cubin"))]
+    return found or sorted(build_dir.rglob("*.cubin"))
 
 
 def timeline_path(build_dir: Path) -> Path:

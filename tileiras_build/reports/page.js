@@ -22,8 +22,10 @@ const METRICS = [
   { key: "shared", title: "shared memory", show: bytes, worse: 1 },
   { key: "stack", title: "stack", show: bytes, worse: 1 },
   { key: "occupancy", title: "occupancy", show: (n) => `${n.toFixed(1)} %`, worse: -1 },
-  { key: "size", title: "cubin size", show: bytes, worse: 1 },
-];
+  { key: "instructions", title: "instructions", show: String, worse: 1, minor: true },
+  { key: "size", title: "cubin size", show: bytes, worse: 1, minor: true },
+  { key: "microseconds", title: "estimate", show: (n) => `${n.toFixed(2)} us`, worse: 1, optional: true },
+].filter((metric) => !metric.optional || data.rows.some((row) => row[metric.key] !== null));
 for (const row of data.rows) {
   row.isNew = data.compared && !row.before;
   row.deltas = {};
@@ -33,10 +35,10 @@ for (const row of data.rows) {
   }
   row.changed = row.isNew || Object.keys(row.deltas).length > 0;
   row.spills = (row.spill_stores || 0) + (row.spill_loads || 0) > 0;
-  row.worse = METRICS.some((m) => m.key !== "size" && (row.deltas[m.key] || 0) * m.worse > 0);
-  row.better = !row.worse && METRICS.some((m) => m.key !== "size" && (row.deltas[m.key] || 0) * m.worse < 0);
+  row.worse = METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse > 0);
+  row.better = !row.worse && METRICS.some((m) => !m.minor && (row.deltas[m.key] || 0) * m.worse < 0);
 }
-const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(1))}`;
+const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(2))}`;
 /* A column with changes keeps room for them in every row and its heading, so that its numbers stay in line. */
 const room = Object.fromEntries(METRICS.map((metric) => [metric.key, Math.max(0, ...data.rows.filter((row) => row.deltas[metric.key]).map((row) => signed(metric, row.deltas[metric.key]).length))]));
 const makeSlot = (key) => (room[key] ? [make("span", { className: "slot", style: `width:${18 + 7 * room[key]}px` })] : []);
@@ -45,7 +47,7 @@ const names = unique(data.rows.map((row) => row.kernel));
 
 /* ---- state and its controls ---- */
 const PAGE = 200;
-const state = { text: "", gpus: new Set(gpus), spills: false, changed: false, view: "list", metric: "registers", sort: "kernel", down: false, limit: PAGE };
+const state = { text: "", gpus: new Set(gpus), spills: false, changed: false, kernel: null, view: "list", metric: "registers", sort: "kernel", down: false, limit: PAGE };
 const pressed = (button, on) => button.setAttribute("aria-pressed", String(on));
 const update = (change) => { Object.assign(state, { limit: PAGE }, change); drawKernels(); };
 
@@ -66,6 +68,10 @@ function setUpControls() {
   for (const metric of METRICS) at("metric").append(make("option", { value: metric.key, textContent: metric.title }));
   at("metric").addEventListener("change", (event) => update({ metric: event.target.value }));
   at("more").addEventListener("click", () => { state.limit += 10 * PAGE; drawKernels(); });
+  at("save-csv").addEventListener("click", () => save("kernels.csv", "text/csv", csvText()));
+  at("save-json").addEventListener("click", () => save("kernels.json", "application/json", jsonText()));
+  at("only-kernel").addEventListener("click", leaveKernel);
+  window.addEventListener("hashchange", followLink);
 }
 function setOnly(key, on) {
   pressed(at(`only-${key}`), on);
@@ -77,8 +83,46 @@ function setView(view) {
   update({ view, sort: "kernel", down: false });
 }
 function filterBy(text) {
+  leaveKernel();
   at("filter").value = text;
   update({ text: text.toLowerCase() });
+}
+
+/* ---- links to one kernel: the page's address ends in #kernel= and its name ---- */
+const LINK = "#kernel=";
+const linkTo = (kernel) => LINK + encodeURIComponent(kernel);
+function linked(kernel) {
+  return make("a", { href: linkTo(kernel), textContent: kernel, title: "A link to this kernel" });
+}
+function kernelOfAddress() {
+  if (!location.hash.startsWith(LINK)) return null;
+  try {
+    return decodeURIComponent(location.hash.slice(LINK.length));
+  } catch {
+    return location.hash.slice(LINK.length);
+  }
+}
+function followLink() {
+  const kernel = kernelOfAddress();
+  at("only-kernel").hidden = kernel === null;
+  at("only-kernel").textContent = `${kernel} ×`;
+  if (kernel !== state.kernel) update({ kernel });
+  if (kernel !== null) at("kernels-title").scrollIntoView({ block: "nearest" });
+}
+function leaveKernel() {
+  if (state.kernel === null) return;
+  location.hash = "kernels-title";
+  followLink(); // The event comes later.
+}
+
+/* ---- the rows as files: those of `tileiras-build report`, which reads the JSON as a baseline ---- */
+const cellText = (value) => (value === null ? "" : /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : String(value));
+const csvText = () => [data.columns, ...data.rows.map((row) => data.columns.map((name) => row[name]))].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
+const jsonText = () => `${JSON.stringify({ version: data.version, rows: data.rows.map((row) => Object.fromEntries(data.columns.map((name) => [name, row[name]]))) }, null, 2)}\n`;
+function save(name, type, text) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 /* ---- summary ---- */
@@ -90,7 +134,7 @@ function drawTiles() {
   const tiles = [
     { value: several(names.length, "kernel"), label: `for ${several(gpus.length, "GPU")}: ${several(data.rows.length, "row")} below` },
     { value: spilling, label: spilling ? `of ${several(data.rows.length, "row")} spill registers` : "no kernel spills registers", look: spilling ? "bad" : "good", click: () => setOnly("spills", !state.spills) },
-    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${said.length ? `: ${said.join(", ")}` : " since the last report"}` : "first report: nothing to compare with", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
+    { value: data.compared ? changed.length : "–", label: data.compared ? `changed${said.length ? `: ${said.join(", ")}` : ""} since ${data.since}` : "first report: nothing to compare with", look: worse ? "bad" : better ? "good" : "", click: data.compared ? () => setOnly("changed", !state.changed) : null },
   ];
   if (data.build) {
     const spans = data.build.spans, cached = spans.filter((s) => s[6] === "cached").length, failed = spans.filter((s) => s[6] === "failed").length;
@@ -107,6 +151,11 @@ function drawTiles() {
   const when = data.build ? ` · built ${data.build.started}` : "";
   at("subtitle").textContent = `${data.name}${when}`;
   document.title = `Kernel report: ${data.name}`;
+}
+
+function drawGone() {
+  at("gone").hidden = data.gone.length === 0;
+  at("gone").replaceChildren(make("summary", { textContent: `${several(data.gone.length, "row")} of ${data.since} ${data.gone.length === 1 ? "is" : "are"} gone` }), make("ul", {}, ...data.gone.map((key) => make("li", { textContent: key }))));
 }
 
 /* ---- tables ---- */
@@ -130,7 +179,7 @@ function compare(key, down) {
   };
 }
 const sortBy = (key) => update({ sort: key, down: state.sort === key ? !state.down : !["kernel", "target"].includes(key) });
-const chosen = () => data.rows.filter((row) => state.gpus.has(row.target) && row.kernel.toLowerCase().includes(state.text) && (!state.spills || row.spills) && (!state.changed || row.changed));
+const chosen = () => data.rows.filter((row) => (state.kernel === null || row.kernel === state.kernel) && state.gpus.has(row.target) && row.kernel.toLowerCase().includes(state.text) && (!state.spills || row.spills) && (!state.changed || row.changed));
 
 function number(row, metric) {
   const value = row[metric.key];
@@ -150,13 +199,15 @@ function number(row, metric) {
 function drawList(rows) {
   const columns = [{ key: "kernel", title: "kernel", word: true }, { key: "target", title: "GPU", word: true }, ...METRICS, { key: "limit", title: "limited by", word: true }];
   const compared = data.rows.some((row) => row.reference);
+  const estimated = METRICS.some((metric) => metric.key === "microseconds");
+  if (estimated) columns.push({ key: "estimate_limit", title: "estimate limited by", word: true });
   if (compared) columns.push({ key: "reference", title: "reference", word: true });
   heading(at("kernels"), columns, state.sort, state.down, sortBy);
   rows.sort(compare(state.sort, state.down));
   return rows.slice(0, state.limit).map((row) => {
-    const name = make("td", { className: "name", textContent: row.kernel });
+    const name = make("td", { className: "name" }, linked(row.kernel));
     if (row.isNew) name.append(make("span", { className: "delta new", textContent: "new" }));
-    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
+    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(estimated ? [make("td", { className: "word limit", textContent: row.estimate_limit ?? "–" })] : []), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
   });
 }
 function drawMatrix(rows) {
@@ -178,7 +229,7 @@ function drawMatrix(rows) {
       cell.style.background = `rgba(var(--heat), ${(0.38 * share).toFixed(3)})`;
       return cell;
     });
-    return make("tr", {}, make("td", { className: "name", textContent: line.kernel }), ...cells);
+    return make("tr", {}, make("td", { className: "name" }, linked(line.kernel)), ...cells);
   });
 }
 function drawKernels() {
@@ -331,10 +382,7 @@ function drawSlowest() {
 }
 function saveTrace() {
   const events = spans.map((span) => ({ name: `${span.stage} ${span.kernel}`, cat: span.stage, ph: "X", pid: 0, tid: span.lane, ts: Math.round(span.start * 1e6), dur: Math.round((span.end - span.start) * 1e6), args: { kernel: span.kernel, target: span.target, outcome: span.outcome } }));
-  const blob = new Blob([JSON.stringify({ traceEvents: events, displayTimeUnit: "ms" })], { type: "application/json" });
-  const link = make("a", { href: URL.createObjectURL(blob), download: "trace.json" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  save("trace.json", "application/json", JSON.stringify({ traceEvents: events, displayTimeUnit: "ms" }));
 }
 
 /* ---- theme ---- */
@@ -350,7 +398,9 @@ prefersDark.addEventListener("change", (event) => setTheme(event.matches));
 
 setUpControls();
 drawTiles();
+drawGone();
 drawKernels();
+followLink();
 if (spans.length) {
   at("build").hidden = false;
   setUpStages();

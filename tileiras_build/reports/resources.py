@@ -66,7 +66,7 @@ def read_manifest(path: Path) -> list[ResourceRow]:
     try:
         return list(rows_of_manifest(read_document(path)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _no_manifest(path, error) from None
+        raise no_manifest(path, error) from None
 
 
 def read_document(path: Path) -> dict:
@@ -79,10 +79,11 @@ def read_document(path: Path) -> dict:
         manifest["kernels"].items()
         return manifest
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _no_manifest(path, error) from None
+        raise no_manifest(path, error) from None
 
 
-def _no_manifest(path: Path, error: Exception) -> InvalidInput:
+def no_manifest(path: Path, error: Exception) -> InvalidInput:
+    """What to raise for a file that is none of ours."""
     message = f"this is not a launch manifest: {error}"
     return InvalidInput("report-manifest", message, location=Location(str(path)))
 

@@ -1,4 +1,7 @@
-"""``scons report``: builds the libraries, then writes the HTML page of their build folder."""
+"""``scons report``: builds the libraries, then writes the HTML page of their build folder.
+
+A build that makes no report does not wait for the imports of one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ import SCons.Node
 
 from ..errors import TileirasError
 from ..reports.folder import page_path
-from ..reports.page import write_report
 from .actions import kernel_name
 from .always import AlwaysAction
 from .timing import BUILD, keep_timeline
@@ -28,6 +30,8 @@ class ReportAction(AlwaysAction):
 
     def write(self, path: str, env) -> None:
         """Write the page; it shows the build that ends with it."""
+        from ..reports.page import write_report
+
         build = env[BUILD]
         if build.build_dirs and self.folder == build.build_dirs[0]:
             keep_timeline(build.recorder, build.progress.steps, self.folder, env.GetOption("num_jobs"))
@@ -38,6 +42,8 @@ class ReportAction(AlwaysAction):
         missing = [node for node in last if node in lost or node.get_state() not in CURRENT]
         if not missing:
             return ""
+        from ..reports.page import write_report
+
         try:
             write_report(
                 Path(self.folder), Path(path), without={(node.dir.name, kernel_name(node)) for node in missing}

@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import InvalidInput, Location
+from ..estimate.builds import Problem
+from ..reports.changes import Key, Measure, changes, header
 from ..terminal import coloured, first_place, is_terminal, print_table
-from .measures import Key, Measure, Measures, Problem, changes, header
+from .measures import Measures
 
 DEBOUNCE = 300  # ms: an editor's save is several changes
 _PATIENCE = 5  # seconds that SCons has to end after Ctrl-C
@@ -32,7 +34,7 @@ def watch_project(options: argparse.Namespace) -> int:
         raise InvalidInput(
             "watch-project", "there is no SConstruct", location=Location(str(options.directory)), remedy=remedy
         )
-    problem = Problem(tuple(options.settings), options.grid) if options.grid else None
+    problem = Problem.read(options.settings, options.grid) if options.grid else None
     try:
         Session(root, options.words_of_scons, problem).run()
     except KeyboardInterrupt:

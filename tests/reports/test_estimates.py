@@ -1,0 +1,107 @@
+"""The report's estimates: for kernels whose parameters are set, in every form, and what they leave alone."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.estimated_kernel import GRID, SETTINGS, WORDS, write_vector_add
+from tests.reports.sample_report import NAMES, write_build
+from tests.reports.test_page import browser, column, data_of  # noqa: F401  (a fixture)
+from tileiras_build.cli import main
+from tileiras_build.estimate.builds import Problem, estimate_kernel
+from tileiras_build.reports.collect import read_rows, remember
+from tileiras_build.reports.export import json_text
+from tileiras_build.reports.page import render_page
+
+KERNEL = "vector_add_f32"
+
+
+@pytest.fixture
+def build(tmp_path):
+    """A kernel that can be estimated, and one that cannot: its cubin is none."""
+    write_build(tmp_path / "build", names=NAMES[:1], gpus=("sm_90",))
+    write_vector_add(tmp_path / "build")
+    return tmp_path / "build"
+
+
+def run(capsys, *words: object) -> str:
+    assert main([str(word) for word in words]) == 0
+    return capsys.readouterr().out
+
+
+def test_rows_are_what_the_command_estimates(build, capsys):
+    rows = {row.kernel: row for row in read_rows(build, problem=Problem.read(SETTINGS, GRID))}
+    alone = json.loads(run(capsys, "estimate", build / f"sm_90/{KERNEL}.cubin", *WORDS, "--json"))
+    assert (rows[KERNEL].microseconds, rows[KERNEL].estimate_limit) == (round(alone["microseconds"], 2), alone["limit"])
+    assert rows[KERNEL].microseconds > 0 and rows[KERNEL].instructions > 10
+    assert rows[NAMES[0]].microseconds is None and rows[NAMES[0]].instructions is None
+
+
+def test_the_table_has_two_columns_more(build, capsys):
+    header, _, *lines = run(capsys, "report", build, *WORDS).splitlines()
+    assert header.endswith("limited by") and "estimate" in header
+    assert re.search(r"[\d.]+ us +\w+", next(line for line in lines if line.startswith(KERNEL)))
+    assert re.search(r"- +-$", next(line for line in lines if line.startswith(NAMES[0])))
+
+
+def test_changes_show_estimates_that_both_have(build, tmp_path, capsys):
+    rows = read_rows(build, problem=Problem.read(SETTINGS, GRID))
+    slower = [replace(row, microseconds=row.microseconds and 99.0) for row in rows]
+    path = tmp_path / "main.json"
+    path.write_text(json_text(slower))
+    (changed,) = json.loads(run(capsys, "report", build, "--against", path, *WORDS, "--json"))
+    assert changed["kernel"] == KERNEL and changed["before"]["microseconds"] == 99
+    assert "99.0 us -> " in run(capsys, "report", build, "--against", path, *WORDS)
+    assert run(capsys, "report", build, "--against", path) == "0 changed, 0 new, 0 gone, 2 as before\n"
+
+
+def test_another_problem_leaves_what_is_compared_with(build):
+    plain = read_rows(build)
+    before = remember(build, [replace(plain[0], registers=1), *plain[1:]])
+    assert before is None
+    before = remember(build, plain)
+    estimated = [replace(row, microseconds=1.0, estimate_limit="DRAM") for row in plain]
+    assert remember(build, estimated) == before == remember(build, plain)
+    assert before[plain[0].key]["registers"] == 1
+
+
+def test_parameters_that_are_not_set_are_not_estimated(build):
+    cubin = (build / f"sm_90/{KERNEL}.cubin").read_bytes()
+    assert estimate_kernel(cubin, KERNEL, {}, Problem({}, (1, 1, 1))) is None
+    assert all(row.microseconds is None for row in read_rows(build, problem=Problem.read(["n=1"], GRID)))
+
+
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        (["--set", "a=1"], "report-grid"),
+        (["--grid", "0"], "estimate-set"),
+        (["--grid", "1", "--set", "a"], "estimate-set"),
+    ],
+)
+def test_wrong_words_are_refused(build, capsys, words, id):
+    assert main(["report", str(build), *words]) == 1
+    assert f"error[{id}]: " in capsys.readouterr().err
+
+
+def test_the_page_has_columns_where_something_is_estimated(browser, build, tmp_path):  # noqa: F811
+    plain = read_rows(build)
+    rows = [replace(plain[0], microseconds=12.5, estimate_limit="DRAM reads"), *plain[1:]]
+    before = {
+        row.key: {**data, "microseconds": 10.0}
+        for row, data in zip(rows, data_of(render_page("", plain, None, None))["rows"])
+    }
+    page, without = tmp_path / "page.html", tmp_path / "without.html"
+    page.write_text(render_page("build", rows, before, None))
+    without.write_text(render_page("build", plain, None, None))
+    opened = browser.new_page()
+    opened.goto(page.as_uri())
+    titles = opened.locator("#kernels thead th").all_inner_texts()
+    number = [title.split("\n")[0].strip() for title in titles].index("estimate") + 1
+    assert [re.sub(r"\s", "", text) for text in column(opened, number)] == ["12.50us+2.50us", "\u2013"]
+    assert column(opened, len(titles)) == ["DRAM reads", "\u2013"] and titles[-1] == "estimate limited by"
+    opened.goto(without.as_uri())
+    assert "estimate" not in opened.locator("#kernels thead").inner_text()
+    opened.close()

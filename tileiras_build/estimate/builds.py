@@ -1,0 +1,47 @@
+"""Estimates of kernels that a build has left, one problem for all of them: those with other parameters are without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..errors import TileirasError
+from ..launch_manifest import Launch as Manifest
+from .launch import Shape
+from .problem import launch_of_manifest, read_extents, read_settings
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What launches are estimated for: the values of parameters by name and the grid, as ``tileiras-build estimate`` takes them."""
+
+    settings: Mapping[str, str]
+    grid: Shape
+
+    @classmethod
+    def read(cls, settings: Iterable[str], grid: str) -> Problem:
+        """From ``NAME=VALUE`` and ``X[,Y[,Z]]``. Raises InvalidInput[estimate-set]."""
+        return cls(read_settings(settings), read_extents(grid, "grid"))
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """Microseconds, and the bound that they are."""
+
+    microseconds: float
+    limit: str
+
+
+def estimate_kernel(cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem) -> Estimated | None:
+    """None where the kernel has other parameters than those that are set, or the model has no answer for it."""
+    from .kernels import read_kernels
+    from .model import estimate
+
+    if name not in manifest:
+        return None
+    try:
+        launch = launch_of_manifest(manifest[name], problem.settings, problem.grid)
+        found = estimate(read_kernels(cubin)[name], launch, {})
+    except TileirasError:
+        return None
+    return Estimated(found.microseconds, found.limit)
