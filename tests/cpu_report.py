@@ -48,7 +48,7 @@ class CpuReport:
         self.costs: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report) -> None:
-        self.costs[report.nodeid] += report.cpu
+        self.costs[report.nodeid] += getattr(report, "cpu", 0.0)  # a worker that crashed reports none
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node) -> None:

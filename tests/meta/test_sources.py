@@ -112,7 +112,7 @@ def dotted(package: str) -> str:
 
 
 # Files that say where a step runs and where its files lie for a while, and decide nothing of what it makes.
-RUNNERS = ("executor/", "private_folder.py", "reads/")
+RUNNERS = ("executor/", "private_folder.py", "reads/", "server/")
 
 
 def check(stage, traced: dict) -> None:

@@ -100,7 +100,8 @@ def test_every_element_has_a_data_type(element):
 
 
 def test_refused_descriptor_names_the_driver_s_reason():
-    driver = CudaDriver(CheckedBindings({"cuGetProcAddress": RecordingEncoder(status=1).address}))
+    encoder = RecordingEncoder(status=1)
+    driver = CudaDriver(CheckedBindings({"cuGetProcAddress": encoder.address}))
     with pytest.raises(InvalidInput, match="cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE"):
         driver.encode(MAP)
 

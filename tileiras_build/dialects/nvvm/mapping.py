@@ -232,6 +232,18 @@ def _packed(name: str, count: int) -> Callable[[Flushable], str]:
     return text
 
 
+# Kind of a reduction over a warp -> operation and type of redux.sync (PTX ISA 9.0, section 9.7.13.6).
+_REDUX = {
+    "add": ("add", "s32"), "min": ("min", "s32"), "max": ("max", "s32"), "umin": ("min", "u32"), "umax": ("max", "u32"),
+    "and": ("and", "b32"), "or": ("or", "b32"), "xor": ("xor", "b32"), "fmin": ("min", "f32"), "fmax": ("max", "f32"),
+}  # fmt: skip
+
+
+def _redux(op: ops_thread.ReduxSyncOp) -> str:
+    word, type = _REDUX[op.kind.word.data]
+    return f"redux.sync.{word}{'.NaN' if op.nan is not None else ''}.{type} $0, $1, $2;"
+
+
 # Type -> the end of the name of the intrinsic that hides a value from optimization. LLVM has none for what is in
 # registers of 16 bits and no integer.
 _MOVES: dict[Attribute, str] = {
@@ -258,9 +270,8 @@ MAPPING: dict[type[Operation], Row] = {
         "barrier.cta.sync.aligned.all", ALL, convergent=True, arguments=lambda op: [0]
     ),
     ops_thread.ShflSyncOp: Intrinsic(_shuffle, ALL, convergent=True),
-    ops_thread.ReduxSyncOp: Intrinsic(
-        lambda op: f"redux.sync.{op.kind.word.data}{'.NaN' if op.nan is not None else ''}", ALL, convergent=True
-    ),
+    # As assembly, for libNVVM knows no intrinsic of it.
+    ops_thread.ReduxSyncOp: Assembly(_redux, NONE, convergent=True),
     ops_thread.MBarrierInitSharedOp: Assembly(
         _predicated("mbarrier.init.shared::cta.b64 [$0], $1;"), WRITE, immediates=True
     ),

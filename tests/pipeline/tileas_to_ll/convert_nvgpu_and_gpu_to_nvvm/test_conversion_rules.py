@@ -341,6 +341,7 @@ ALWAYS = {
     "nvvm.tensormap.replace": "the document asks for it",
     "nvvm.fma.packed.f32x2": "no intrinsic",
     "nvvm.mul.packed.f32x2": "no intrinsic",
+    "nvvm.redux.sync": "libNVVM knows no intrinsic of it",
     "nvvm.mbarrier.init.shared": "no intrinsic takes the predicate, and one spelling serves both",
     "nvvm.mbarrier.arrive.expect_tx.shared": "the intrinsic keeps a register for a state that nobody reads",
     "nvvm.mbarrier.arrive": "the same",

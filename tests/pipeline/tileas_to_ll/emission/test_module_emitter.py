@@ -8,7 +8,7 @@ from tileiras_build.pipeline.ptx_to_cubin import read_cubin
 from tileiras_build.targets import COMMON_SHARED_MEMORY, find_target
 
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
-LARGE, SMALL, REGISTERS = "matmul_f16_nt_wide", "softmax_f32", "attention_f16"
+LARGE, SMALL, REGISTERS = "matmul_f16_nt_wide", "transpose_f32", "attention_f16"
 
 
 def compiled(name, sm):

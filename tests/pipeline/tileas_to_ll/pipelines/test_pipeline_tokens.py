@@ -41,11 +41,13 @@ class Numbers:
         return then if condition else otherwise
 
 
+PIPELINE = SimpleNamespace(type=SimpleNamespace(stages=SimpleNamespace(data=STAGES)))
+
+
 def advanced(token: int) -> int:
     """The token after ``token``."""
     e = SimpleNamespace(b=Numbers(), scalar=int, values={})
-    pipeline = SimpleNamespace(type=SimpleNamespace(stages=SimpleNamespace(data=STAGES)))
-    emit_advance(e, SimpleNamespace(token=token, pipeline=pipeline, result="result"))
+    emit_advance(e, SimpleNamespace(token=token, pipeline=PIPELINE, result="result"))
     return e.values["result"]
 
 
@@ -55,7 +57,7 @@ def test_a_token_goes_around_the_stages_and_turns_its_low_bit():
     for _ in range(2 * STAGES):
         tokens.append(advanced(tokens[-1]))
     e = SimpleNamespace(b=Numbers(), scalar=int)
-    ops = [SimpleNamespace(token=token) for token in tokens]
+    ops = [SimpleNamespace(token=token, pipeline=PIPELINE) for token in tokens]
     assert [stage_of(e, op) for op in ops] == [0, 1, 2, 0, 1, 2, 0]
     assert [phase_of(e, op) for op in ops] == [0, 0, 0, 1, 1, 1, 0]
     assert tokens == [0, 2, 4, 1, 3, 5, 0]

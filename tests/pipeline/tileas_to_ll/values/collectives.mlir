@@ -265,7 +265,7 @@ b0:
   %v1 = and i32 %v0, 31
   %v2 = add i32 %v1, 32
   %v3 = add i32 %v2, %v1
-  %v4 = call i32 @llvm.nvvm.redux.sync.add(i32 %v3, i32 -1)
+  %v4 = call i32 asm "redux.sync.add.s32 $0, $1, $2;", "=r,r,r"(i32 %v3, i32 -1) #0
   ret void
 }
 
@@ -289,6 +289,6 @@ b0:
   %v0 = call range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %v1 = and i32 %v0, 31
   %v2 = sitofp i32 %v1 to float
-  %v3 = call float @llvm.nvvm.redux.sync.fmax.NaN(float %v2, i32 -1)
+  %v3 = call float asm "redux.sync.max.NaN.f32 $0, $1, $2;", "=f,f,r"(float %v2, i32 -1) #0
   ret void
 }
