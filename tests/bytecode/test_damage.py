@@ -265,7 +265,7 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(list(SAMPLES)), edits)
 def test_mutations_are_read_or_refused(name, changes):
     data = bytearray(sample(name))
@@ -280,7 +280,7 @@ def test_mutations_are_read_or_refused(name, changes):
     accepts_or_refuses(bytes(data))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_noise_is_refused(noise):
     with pytest.raises(InvalidInput):

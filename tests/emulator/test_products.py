@@ -77,7 +77,7 @@ def test_sums_close_to_halves_are_rounded_from_what_is_exact(kind, small):
     assert product[0, 0, 0] == large**2 + 2 and product[0, 1, 0] == large**2 == product[0, 2, 0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.sampled_from(KINDS), st.sampled_from([8, 16, 32]))
 def test_neither_order_nor_batch_changes_a_bit(seed, kind, k):
     rng = np.random.default_rng(seed)
@@ -168,7 +168,6 @@ def test_a_negative_zero_meets_a_positive_one(fresh):
     assert not np.signbit(total).any()
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.floats(-1e70, 1e70), min_size=5, max_size=5), min_size=1, max_size=4))
 def test_sums_of_any_numbers(terms):
     assert bits(round_sums(np.array(terms)) + np.float32(0)) == bits(

@@ -41,7 +41,7 @@ def programs(draw):
     return random_program(DrawnChoices(draw))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(programs(), st.integers(0, 99))
 def test_interpreter_and_compiled_code_agree(program, seed):
     outcomes = compare_program(program, seed, TARGETS)

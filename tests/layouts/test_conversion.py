@@ -32,7 +32,7 @@ F16 = Atom(16, 8, 16, 16)
 BITS = st.sampled_from([1, 4, 8, 16, 32, 64, 128])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(layout_pairs(), BITS, st.booleans(), st.booleans(), st.sampled_from([None, 128, 512]))
 def test_random_plans(pair, bits, stmatrix, shuffle, max_scratch):
     source, target = pair
@@ -40,7 +40,7 @@ def test_random_plans(pair, bits, stmatrix, shuffle, max_scratch):
     check_conversion(source, target, plan)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(layout_pairs(), BITS, st.booleans(), st.sampled_from([None, 64]))
 def test_random_round_trips(pair, bits, stmatrix, max_scratch):
     source, target = pair
@@ -51,7 +51,7 @@ def test_random_round_trips(pair, bits, stmatrix, max_scratch):
         assert count_conflicts(trip.load) == trip.load.conflicts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(layout_pairs(), st.sampled_from([8, 16, 32]))
 def test_random_shuffles(pair, bits):
     source, target = pair
@@ -199,7 +199,7 @@ def test_parts_that_warps_do_not_share():
     assert [halves.place(box * block) for box in range(4)] == [(0, 0), (1, 0), (0, block), (1, block)]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(layout_pairs(), st.sampled_from([8, 16, 32]), st.booleans(), st.sampled_from([2, 4]))
 def test_random_parts(pair, bits, matrices, parts):
     layout, _ = pair

@@ -346,7 +346,7 @@ def test_two_kernels_of_one_name_are_refused(project):
     ],
 )
 def test_wrong_option_gets_one_sentence(project, option, sentence):
-    done = project.run(option, sm=None)
+    done = project.run(option, sm=None, FAKE_INPUT=str(project.folder / "ptxas"))
     assert done.returncode == 1
     assert sentence in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -342,7 +342,7 @@ if ARGUMENTS.get("prefix") == "tampered":
 
 def test_an_artifact_that_somebody_else_changes_is_not_taken_for_the_steps(tmp_path):
     project = Project(tmp_path)
-    project.write("SConstruct", SCONSTRUCT.replace("variables =", TAMPER + "\nvariables =", 1))
+    project.write("SConstruct", SCONSTRUCT.replace("DefaultEnvironment", TAMPER + "\nDefaultEnvironment", 1))
     done = project.run("prefix=tampered", "-k", sm="90")
     assert done.returncode == 2
     assert "build/sm_90/a.ll: error[input-changed]: this is not what the step that makes it has written" in done.stderr

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tileiras_build.executor.cache.action_result import (
@@ -26,7 +26,6 @@ digests = st.binary(max_size=300).map(Digest.of)
 FOREIGN = bytes([4 << 3, 0]) + bytes([9 << 3 | 2, 3, 2 << 3 | 2, 1, 65]) + bytes([10 << 3 | 5, 1, 2, 3, 4])
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(names, digests, max_size=5))
 def test_record_says_what_was_written(files):
     assert decode(KEY, encode(KEY, files)) == files
@@ -55,7 +54,6 @@ def test_empty_file_may_lack_its_size():
     assert decode(KEY, shorter + data[len(file) :]) == files
 
 
-@settings(deadline=None)
 @given(st.integers(0), st.integers(1, 255))
 def test_no_changed_byte_is_believed(position, change):
     data = bytearray(encode(KEY, FILES))
@@ -67,7 +65,6 @@ def test_no_changed_byte_is_believed(position, change):
     assert files == FILES
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(encode(KEY, FILES)) - 1))
 def test_no_shortened_record_is_believed(length):
     try:
@@ -77,7 +74,6 @@ def test_no_shortened_record_is_believed(length):
     assert files == FILES
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_arbitrary_bytes_are_refused(data):
     with pytest.raises(DamagedRecord):
@@ -155,7 +151,6 @@ def test_file_that_is_listed_twice_is_damage():
         decode(KEY, _record(one, other, sealed=sealed))
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.binary(max_size=70) | st.integers(0, 1 << 40),

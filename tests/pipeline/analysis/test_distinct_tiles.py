@@ -105,7 +105,7 @@ def values_of(tree, number, divisor):
     return {OPS[tree[0]][1](x, y) for x in parts[0] for y in parts[1] if None not in (x, y)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(trees(), trees())
 def test_what_is_found_distinct_is(first, second):
     if not Coordinates().are_distinct(first, second):

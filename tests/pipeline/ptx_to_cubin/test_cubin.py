@@ -122,7 +122,7 @@ def test_other_files_are_refused(data):
 GOOD = cubin_for("sm_90")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, len(GOOD) - 1))
 def test_truncation_is_refused_or_harmless(length):
     try:
@@ -131,7 +131,7 @@ def test_truncation_is_refused_or_harmless(length):
         pass
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 255))
 def test_damage_is_refused_or_harmless(offset, value):
     try:
