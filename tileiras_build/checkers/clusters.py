@@ -27,6 +27,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.definition import TableOperation
 from ..errors import InternalError
 from ..pipeline.shared.accessors import expect, number_of, owner, parent, row
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
@@ -107,7 +108,7 @@ def _mark(op: Operation, index: int, found: set[SSAValue]) -> None:
 
 
 # ---- one load --------------------------------------------------------------------------------------------------
-def _check_load(kernel: Operation, load: Any, differing: set[SSAValue]) -> None:
+def _check_load(kernel: Operation, load: TableOperation, differing: set[SSAValue]) -> None:
     ctas = number_of(kernel, "num_ctas", 1)
     waits_for = load.pipeline.owner.attributes.get("ctas")
     if ctas < 2 or waits_for is None or waits_for.value.data != ctas:
@@ -137,7 +138,7 @@ def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) 
 
 
 # ---- shares ----------------------------------------------------------------------------------------------------
-def _check_shares(load: Any, ctas: int) -> None:
+def _check_shares(load: TableOperation, ctas: int) -> None:
     """Copy the tile, element by element, as the CTAs do."""
     placement, view = load.buffer.type.placement.data, load.view.type
     places: dict[tuple[int, ...], int] = {}
@@ -153,7 +154,7 @@ def _check_shares(load: Any, ctas: int) -> None:
             _fail(load, f"element {coordinates} goes to {places.get(coordinates)}, not to {placement.offset(index)}")
 
 
-def _copied(load: Any, ctas: int):
+def _copied(load: TableOperation, ctas: int):
     """(coordinates in the tile, element offset in the stage) of all that all CTAs fetch."""
     descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
     order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
@@ -183,7 +184,7 @@ def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], pla
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------
-def _check_pair(kernel: Operation, pipeline: Any, differing: set[SSAValue]) -> None:
+def _check_pair(kernel: Operation, pipeline: TableOperation, differing: set[SSAValue]) -> None:
     found = {name: [row(op) for op in kernel.walk() if op.name == name] for name in (PRODUCT, MEMORY, COMMIT, ACQUIRE)}
     alike = all("pair" in op.attributes for op in found[PRODUCT] + found[MEMORY])
     if number_of(kernel, "num_ctas", 1) != 2 or [len(found[PRODUCT]), len(found[COMMIT]), alike] != [

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.cuda_tile.location import source_location
+from ..dialects.definition import TableOperation
 from ..errors import Location
 from ..pipeline.analysis.axis_info import AxisAnalysis
 from ..pipeline.analysis.dot_atoms import atom_named, tensor_memory_atom_of, warpgroup_atom_of
@@ -95,7 +96,7 @@ class _Kernel:
 
 
 # ---- memory --------------------------------------------------------------------------------------
-def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _tiled(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A load or store of a view's tile."""
     shape, bytes = list(op.view.type.tile), element_of(op.view.type.source.element_type).bytes
     yield from _selected(kernel, op, shape, bytes, _tiled_reasons(kernel, op))
@@ -114,7 +115,7 @@ def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         )  # fmt: skip
 
 
-def _misalignments(kernel: _Kernel, op: Any) -> list[str]:
+def _misalignments(kernel: _Kernel, op: TableOperation) -> list[str]:
     """The promises that TMA would need."""
     return [
         f"{what} is only known to be a multiple of {bytes} bytes, and TMA needs {TMA_ALIGNMENT}"
@@ -122,7 +123,7 @@ def _misalignments(kernel: _Kernel, op: Any) -> list[str]:
     ]
 
 
-def _copied(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _copied(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A tile that TMA copies to or from shared memory."""
     shape, element = list(op.view.type.tile), element_of(op.view.type.source.element_type)
     what = "store" if _is_store(op) else "load"
@@ -132,14 +133,16 @@ def _copied(kernel: _Kernel, op: Any) -> Iterator[Remark]:
     yield kernel.remark(op, PASSED, MEMORY, name, message, notes)
 
 
-def _pointers(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _pointers(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A load or store through pointers."""
     if isinstance(op.value.type, TensorType):
         reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
         yield from _selected(kernel, op, list(op.value.type.get_shape()), element_of(op.value.type).bytes, [reason])
 
 
-def _selected(kernel: _Kernel, op: Any, shape: list[int], bytes: int, reasons: Iterable[str]) -> Iterator[Remark]:
+def _selected(
+    kernel: _Kernel, op: TableOperation, shape: list[int], bytes: int, reasons: Iterable[str]
+) -> Iterator[Remark]:
     what = "Store" if _is_store(op) else "Load"
     held = op.attributes["vector"].value.data * bytes
     instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
@@ -160,7 +163,7 @@ def _is_store(op: Operation) -> bool:
     return op.name.endswith("store")
 
 
-def _tiled_reasons(kernel: _Kernel, op: Any) -> list[str]:
+def _tiled_reasons(kernel: _Kernel, op: TableOperation) -> list[str]:
     """Every fact that alone keeps the access as narrow as it is."""
     vector = op.attributes["vector"].value.data
     semantic = op.attributes.get("mem_semantic")
@@ -169,7 +172,7 @@ def _tiled_reasons(kernel: _Kernel, op: Any) -> list[str]:
     return [reason for most, reason in width_limits(op, kernel.analysis) if most <= vector]
 
 
-def width_limits(op: Any, analysis: AxisAnalysis) -> list[tuple[int, str]]:
+def width_limits(op: TableOperation, analysis: AxisAnalysis) -> list[tuple[int, str]]:
     """(elements, reason) for each fact that limits the width of a tiled access; the least of them is the width."""
     facts = ViewFacts(op.view, analysis)
     in_bounds = list(op.attributes["in_bounds"].get_values())
@@ -204,7 +207,7 @@ def _multiple(known: int) -> str:
     return f"is only known to be a multiple of {known}" if known > 1 else "is not known to be a multiple of 2"
 
 
-def _conversion(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _conversion(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A change of layout that goes through shared memory."""
     if (scratch := op.attributes.get("scratch_bytes")) is not None:
         notes = (("SharedBytes", scratch.value.data), ("Tiles", len(op.results)))
@@ -214,7 +217,7 @@ def _conversion(kernel: _Kernel, op: Any) -> Iterator[Remark]:
 
 
 # ---- tensor cores --------------------------------------------------------------------------------
-def _product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
     if (name := op.attributes.get("atom")) is None:
         reason = "no tensor-core instruction for {} x {} with {} accumulators on {}".format(*types, kernel.target.name)
@@ -239,7 +242,7 @@ def _product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         )  # fmt: skip
 
 
-def _asynchronous_product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _asynchronous_product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A product whose operands lie in shared memory, by warpgroups or in tensor memory."""
     if op.name == "nv_tileas.async.dot":
         instruction = warpgroup_atom_of(op).ptx.partition(".m64")[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 from xdsl.ir import Operation
 
@@ -51,6 +50,6 @@ def _shape(link: Operation) -> tuple[Hashable, ...]:
     return text_of(type.element_type), tuple(type.get_shape()), permutation
 
 
-def is_computed_inside(product: Any) -> bool:
+def is_computed_inside(product: TableOperation) -> bool:
     """Whether the innermost loop makes the left operand."""
     return is_inside(product.lhs, product.parent_op())

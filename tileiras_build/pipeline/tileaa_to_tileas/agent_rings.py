@@ -188,13 +188,13 @@ def stage_operands(ring: Ring) -> dict[str, Attribute]:
     return kept
 
 
-def tensor_values(product: Any) -> dict[str, Any]:
+def tensor_values(product: TableOperation) -> dict[str, Any]:
     """The row of a product in tensor memory, and its extents: attributes of what issues it."""
     m, n = product.result.type.get_shape()
     return {"atom": product.tensor_memory, "shape": (m, n, k_of(product))}
 
 
-def stage_of(insert: Insert, pipeline: Any, token: SSAValue) -> SSAValue:
+def stage_of(insert: Insert, pipeline: SSAValue, token: SSAValue) -> SSAValue:
     """The stage of a pipeline that a token names."""
     if pipeline.type.stages.data == 1:
         return insert(constant_i32(0))

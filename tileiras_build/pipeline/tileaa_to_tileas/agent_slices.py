@@ -6,12 +6,10 @@ ring and each sum that it takes part in (``agent_rings.py``).
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -67,14 +65,14 @@ class AgentSlice:
         """What the agent has tokens of, or what of it is inside ``loop``."""
         raise NotImplementedError
 
-    def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """In place of an operation that is not cloned."""
         raise NotImplementedError
 
-    def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """Before a loop."""
 
-    def leave(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """After a loop."""
 
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
@@ -103,7 +101,7 @@ class AgentSlice:
         self.values.update(zip(op.results, clone.results))
         return clone
 
-    def _loop(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def _loop(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
         states = self.states(loop)
         kept = [arg.index - 1 for arg in block.args[1:] if arg in self.slice.arguments]
@@ -128,7 +126,7 @@ class FetchingAgent(AgentSlice):
     def states(self, loop: Operation | None = None) -> list[State]:
         return stages_of(self.rings, loop)
 
-    def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for resident in residents_of(self.rings):
             if op is resident.fetch.load:
                 self._bring(resident, insert, tokens)
@@ -168,20 +166,20 @@ class IssuingAgent(AgentSlice):
     def states(self, loop: Operation | None = None) -> list[State]:
         return [*stages_of(self.rings, loop), *sums_of(self.rings, loop)]
 
-    def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
             insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
             self.buffers[sum] = stage_of(insert, sum.pipeline, tokens[sum])
 
-    def leave(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
             insert(UmmaCommitOp.make([sum.pipeline, tokens[sum]], []))
             tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
 
-    def _filled_by(self, loop: Any) -> list[Sum]:
+    def _filled_by(self, loop: TableOperation) -> list[Sum]:
         return [ring.sum for ring in self.rings if ring.loops[-1] is loop]
 
-    def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         ring = next((ring for ring in self.rings if op is ring.product), None)
         if ring is None:
             return

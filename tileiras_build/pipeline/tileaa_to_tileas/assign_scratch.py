@@ -119,15 +119,15 @@ def _place_storage(func: Operation, total: int) -> int:
     return total
 
 
-def _pipeline_storage(op: Any) -> tuple[int, int]:
+def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
     return op.result.type.size_bytes, ALIGNMENT
 
 
-def _tensor_memory_storage(op: Any) -> tuple[int, int]:
+def _tensor_memory_storage(op: TableOperation) -> tuple[int, int]:
     return TENSOR_ADDRESS_BYTES, ALIGNMENT
 
 
-def _alloca_storage(op: Any) -> tuple[int, int]:
+def _alloca_storage(op: TableOperation) -> tuple[int, int]:
     """Itself, or its address on the heap."""
     if op.global_:
         return ADDRESS_BYTES, ADDRESS_BYTES

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import passes_through
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp
@@ -42,7 +43,7 @@ class CopiedLoad:
         return -(-self.placement.size_bytes // 128) * 128
 
 
-def copied_load(op: Any, block: Block, num_warps: int) -> CopiedLoad | None:
+def copied_load(op: Operation, block: Block, num_warps: int) -> CopiedLoad | None:
     """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
     if op.name != "nv_tileas.tiled_load" or op.view.type.kind.data == "gather":
         return None
@@ -81,7 +82,7 @@ def _meets(block: Block) -> bool:
     return any(op.name == BarrierOp.name for op in walk(block))
 
 
-def _movable(op: Any, block: Block) -> bool:
+def _movable(op: TableOperation, block: Block) -> bool:
     """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)
@@ -102,7 +103,7 @@ def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bo
     return all(_depends_on_index_only(operand, block, index) for operand in owner.operands)
 
 
-def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: int) -> CopiedLoad | None:
+def _placed(op: TableOperation, chain: list[Operation], fragment: LinearLayout, num_warps: int) -> CopiedLoad | None:
     element = element_of(op.value.type)
     facts = ViewFacts(op.view, AxisAnalysis())
     order = tuple(facts.order)

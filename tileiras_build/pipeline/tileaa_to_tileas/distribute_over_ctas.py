@@ -143,14 +143,14 @@ def _division(func: Operation, job: Job, ctas: int) -> Division:
     return division
 
 
-def _check_product(op: Any, division: Division, job: Job) -> None:
+def _check_product(op: TableOperation, division: Division, job: Job) -> None:
     if op not in division.operations:
         raise Undivided("a product would be computed by each CTA")
     if _speed(_part_shape(op, division), job) < _speed(shape_of(op.result), job):
         raise Undivided(f"parts of a product are too small for {job.target.tier.matrix_product}")
 
 
-def _extended(division: Division, op: Any, job: Job) -> Division | None:
+def _extended(division: Division, op: TableOperation, job: Job) -> Division | None:
     """The division with what ``op`` writes divided along the best of its dimensions; None where none can be."""
     found = []
     for dim in range(len(shape_of(op.value))):
@@ -169,7 +169,7 @@ def _fitness(division: Division, job: Job) -> tuple[int, int]:
     return len(products), sum(_speed(_part_shape(op, division), job) for op in products)
 
 
-def _part_shape(op: Any, division: Division) -> tuple[int, ...]:
+def _part_shape(op: TableOperation, division: Division) -> tuple[int, ...]:
     return tuple(part_type(op.result.type, division.dims[op.result], division.ctas).get_shape())
 
 
@@ -261,7 +261,7 @@ class _Rewriter:
         return _inserted(place, arith.MuliOp.make([rank, _constant(count, type, place)], [type]))
 
     # ---- memory
-    def _access(self, op: Any) -> None:
+    def _access(self, op: TableOperation) -> None:
         """The CTA's part of the tile: a smaller tile, found that many steps further."""
         dim, old = _dim(op, self.division), op.view.type
         kind = old.kind.data
@@ -279,7 +279,7 @@ class _Rewriter:
         )
         op.operands[0] = _inserted(op, BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)))
 
-    def _move(self, op: Any, dim: int, factor: int, per_rank: int) -> None:
+    def _move(self, op: TableOperation, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
         coord = op.operands[index]

@@ -11,11 +11,10 @@ Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same pr
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
@@ -50,7 +49,7 @@ class ExchangeOperands(EdgePass):
                 _exchange_in(func, job)
 
 
-def _exchange_in(func: Any, job: Job) -> None:
+def _exchange_in(func: TableOperation, job: Job) -> None:
     if (warps := choose_warps(func, job)) < LEAST_WARPS:
         return
     for op in [op for op in walk(func) if op.name == "nv_tileas.dot"]:
@@ -59,7 +58,7 @@ def _exchange_in(func: Any, job: Job) -> None:
             warps = choose_warps(func, job)
 
 
-def _wants_it(op: Any, job: Job, warps: int) -> bool:
+def _wants_it(op: TableOperation, job: Job, warps: int) -> bool:
     atom = warpgroup_row(op, job)
     if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in SCATTERED_SWIZZLES:
         return False
@@ -73,7 +72,7 @@ def _wants_it(op: Any, job: Job, warps: int) -> bool:
     return is_scattered(right, 0, bits) and warpgroup_tiling(n, m, k, bits, warps) is not None
 
 
-def _exchange(op: Any) -> None:
+def _exchange(op: TableOperation) -> None:
     block, index = op.parent, op.acc.index - 1
     loop = block.parent_op()
     turned = _turned_type(op.acc.type)

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
@@ -61,7 +62,7 @@ class _Issue:
     following: list[Operation]
 
 
-def _issue(product: Any) -> _Issue | None:
+def _issue(product: TableOperation) -> _Issue | None:
     """What issues a product; None where it cannot be issued ahead."""
     block = product.parent
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
@@ -80,7 +81,7 @@ def _issue(product: Any) -> _Issue | None:
     return None if following is None else _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
 
 
-def _is_alone(product: Any) -> bool:
+def _is_alone(product: TableOperation) -> bool:
     """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
     written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
     inside = {op for op in walk(product.parent) if op.name == STORE}
@@ -116,7 +117,7 @@ def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
 
 
 # ---- the change ------------------------------------------------------------------------------------
-def _move(loop: Any, issue: _Issue) -> None:
+def _move(loop: TableOperation, issue: _Issue) -> None:
     block, last = issue.product.parent, issue.product.parent.last_op
     first = dict(zip(block.args, [loop.lower, *loop.initial]))
     for op in _guarded(loop, issue, loop.lower, first):
@@ -136,7 +137,7 @@ def _move(loop: Any, issue: _Issue) -> None:
             op.erase()
 
 
-def _guarded(loop: Any, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
+def _guarded(loop: TableOperation, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
     """The product of the iteration that begins with ``values``, if there is one of this index."""
     runs = runs_at(loop, index)
     body, never = Block(), Block()

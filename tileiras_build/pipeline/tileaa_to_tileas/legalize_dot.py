@@ -9,10 +9,9 @@ Sound: f16 holds every fp8 value; apply_scales says what bf16 holds.
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp, f16
 
+from ...dialects.definition import TableOperation
 from ...dialects.ir import text_of, walk
 from ..analysis.dot_atoms import scales_by_itself
 from ..analysis.kernel_target import kernel_target
@@ -34,7 +33,7 @@ class LegalizeDot(EdgePass):
                 _legalize(op, job)
 
 
-def _legalize(op: Any, job: Job) -> None:
+def _legalize(op: TableOperation, job: Job) -> None:
     if op.lhs_scale is not None:
         if not scales_by_itself(kernel_target(op, job), op):
             apply_scales(op)

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.cute.shared import SharedLayoutAttr
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -30,7 +30,7 @@ CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 class LoopCopies:
     """The loads of a loop that are copied ahead; how far ahead, and what waits for them, is the subclass's."""
 
-    def __init__(self, loop: Any, loads: list[CopiedLoad], stages: int):
+    def __init__(self, loop: TableOperation, loads: list[CopiedLoad], stages: int):
         self.loop, self.loads, self.stages = loop, loads, stages
         self.block = loop.regions[0].blocks[0]
         self.buffers: list[SSAValue] = []
@@ -116,7 +116,7 @@ def _copy(copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: S
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)
 
 
-def _drop_load(load: Any) -> None:
+def _drop_load(load: TableOperation) -> None:
     """What its token ordered follows what it followed."""
     if load.result_token is not None:
         token = load.token

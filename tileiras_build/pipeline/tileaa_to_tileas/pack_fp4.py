@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import arith
 from ...dialects.cuda_tile.attrs import DivByAttr
+from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
@@ -48,7 +49,7 @@ class PackFp4(EdgePass):
                 _pack(op)
 
 
-def _wants_pairs(op: Any, job: Job) -> bool:
+def _wants_pairs(op: TableOperation, job: Job) -> bool:
     if op.lhs_scale is None or str(op.lhs.type.element_type) != FP4:
         return False
     if not any(find(kernel_target(op, job), op, in_pairs=True) for find in (scaled_atom, scaled_tensor_atom)):
@@ -80,7 +81,7 @@ def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
     return single and _loads_pairs(owner, dim, analysis)
 
 
-def _bytes_before(op: Any) -> SSAValue | None:
+def _bytes_before(op: TableOperation) -> SSAValue | None:
     """The bytes that a tile of fp4 was unpacked from; views between do not move them."""
     while op.name == VIEW and isinstance(op.operands[0].owner, Operation):
         op = op.operands[0].owner
@@ -97,7 +98,7 @@ def _is_last(type: TensorType, dim: int) -> bool:
     return dim == len(shape) - 1 and shape[dim] % 2 == 0
 
 
-def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
+def _loads_pairs(load: TableOperation, dim: int, analysis: AxisAnalysis) -> bool:
     """Whether a load of fp4 is one of bytes, too."""
     view = load.view.type
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
@@ -110,7 +111,7 @@ def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
     return even and view.source.strides[fastest] == 1
 
 
-def _pack(op: Any) -> None:
+def _pack(op: TableOperation) -> None:
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
     product = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
@@ -153,7 +154,7 @@ def _byte_tile(owner: Any) -> SSAValue:
     return _after(owner, ViewOp.make([source], [TensorType(i8, shape)]))
 
 
-def _byte_load(load: Any, dim: int) -> SSAValue:
+def _byte_load(load: TableOperation, dim: int) -> SSAValue:
     view = _byte_view(load.view, dim)
     shape = list(load.value.type.get_shape())
     shape[dim] //= 2

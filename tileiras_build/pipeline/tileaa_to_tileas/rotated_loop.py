@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Operation
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import BarrierOp
 from .copied_loads import CopiedLoad
 from .inserted import binary, constant_i1, constant_i32, inserter, runs_at
@@ -16,7 +15,7 @@ from .loop_copies import LoopCopies, wait
 class RotatedLoop(LoopCopies):
     """One buffer for each operand: what a product needs is copied while another one is computed."""
 
-    def __init__(self, loop: Any, loads: list[CopiedLoad]):
+    def __init__(self, loop: TableOperation, loads: list[CopiedLoad]):
         super().__init__(loop, loads, 1)
         self.products = [op for op in self.block.ops if any(load.product is op for load in loads)]
         self.groups = [[load for load in loads if load.product is product] for product in self.products]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_choice, is_exit, is_loop
 from ...dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...dialects.nv_tileas.types import BufferType
@@ -31,7 +31,7 @@ class SharedRegion:
     copied: bool = False
 
     @classmethod
-    def all_of(cls, op: Any) -> list[SharedRegion]:
+    def all_of(cls, op: TableOperation) -> list[SharedRegion]:
         """The regions that an operation uses: rings, or scratch."""
         if op.name in RING_USERS:
             rings = (value.owner for value in op.operands if isinstance(value.type, BufferType))
@@ -40,7 +40,7 @@ class SharedRegion:
         return [cls(start, start + op.scratch_bytes, copied=op.name == STORE_BY_TMA)]
 
     @classmethod
-    def of_ring(cls, ring: Any) -> SharedRegion:
+    def of_ring(cls, ring: TableOperation) -> SharedRegion:
         start = ring.shared_offset
         return cls(start, start + ring.result.type.size_bytes, True)
 

@@ -121,7 +121,7 @@ class _Specializer:
         body.add_op(YieldOp.make([[]], []))
         return body
 
-    def _order_freely(self, op: Any) -> None:
+    def _order_freely(self, op: TableOperation) -> None:
         """A load that waits for nothing needs no token of what stays behind."""
         for index, token in enumerate(op.operands):
             if token.type.name == TOKEN:

@@ -235,7 +235,7 @@ def _order(stores: list[Any]) -> None:
         block_of(place).insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
 
 
-def _must_wait(op: Operation, store: Any) -> bool:
+def _must_wait(op: Operation, store: TableOperation) -> bool:
     """Whether an operation may meet elements of a store that a token orders before it."""
     return op is not store or not stores_distinct_tiles(store)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -39,7 +38,7 @@ class SumReader(ComputingAgent):
                 self._loop(op, states, tokens)
 
 
-def _take_sum(ring: Ring, loop: Any, tokens: Tokens) -> None:
+def _take_sum(ring: Ring, loop: TableOperation, tokens: Tokens) -> None:
     """Wait until a buffer is full, read it, give it back; of the loop that filled it only what else it does is left."""
     sum, index = ring.sum, ring.product.acc.index - 1
     token, result, insert = tokens[sum], loop.results[index], inserter(loop)
@@ -52,7 +51,7 @@ def _take_sum(ring: Ring, loop: Any, tokens: Tokens) -> None:
     _drop_product(ring, loop, index)
 
 
-def _drop_product(ring: Ring, loop: Any, index: int) -> None:
+def _drop_product(ring: Ring, loop: TableOperation, index: int) -> None:
     block = loop.regions[0].blocks[0]
     ring.product.result.replace_all_uses_with(ring.product.acc)
     ring.product.detach()
@@ -71,7 +70,7 @@ def _erase_unused(block: Block) -> None:
             op.erase()
 
 
-def _rebuild_without(loop: Any, index: int) -> None:
+def _rebuild_without(loop: TableOperation, index: int) -> None:
     """The loop without a value that it carries, or nothing where it only passes on what it was given."""
     block = loop.regions[0].blocks[0]
     last, kept = block.last_op, [other for other in range(len(loop.results)) if other != index]
@@ -86,7 +85,7 @@ def _rebuild_without(loop: Any, index: int) -> None:
     loop.erase()
 
 
-def _rebuilt(loop: Any, kept: list[int], initial: list[SSAValue]) -> list[SSAValue]:
+def _rebuilt(loop: TableOperation, kept: list[int], initial: list[SSAValue]) -> list[SSAValue]:
     """The results of a loop with the body of ``loop`` that carries the values ``kept``."""
     types = [loop.results[other].type for other in kept]
     region = Region(loop.regions[0].detach_block(loop.regions[0].blocks[0]))

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.ops import IfOp, YieldOp
@@ -75,7 +76,7 @@ def _comparisons(condition: SSAValue) -> list[tuple[str, Coordinates, Coordinate
     return _comparison(op) if op.name == COMPARE else None
 
 
-def _comparison(op: Any) -> list[tuple[str, Coordinates, Coordinates]] | None:
+def _comparison(op: TableOperation) -> list[tuple[str, Coordinates, Coordinates]] | None:
     left, right = map(Coordinates.of, op.operands)
     if left is None or right is None or left.least < 0 or right.least < 0:
         return None

@@ -6,10 +6,9 @@ control leaves the block, by its end, ``break``, ``continue`` or ``return``, it 
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Block, Operation
 
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import TrapOp
 from ...shared.accessors import given
 from ...shared.element_types import element_of
@@ -20,7 +19,7 @@ from ..emission.thread_code import Value
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 
 
-def allocate(e: KernelEmitter, op: Any, offset: int) -> Value:
+def allocate(e: KernelEmitter, op: TableOperation, offset: int) -> Value:
     """The global pointer of a new block, whose address lies for a moment at ``offset`` of shared memory; traps if none."""
     size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
     alignment = op.attributes["alignment"].value.data

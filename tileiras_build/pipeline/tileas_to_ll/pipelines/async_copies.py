@@ -42,7 +42,7 @@ def emit_alloc_tensor(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = e.buffers.places[op.result]
 
 
-def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
+def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
     start = e.b.mul(stage, buffer.type.stage_bytes)
     return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)

@@ -21,6 +21,7 @@ from ....dialects.cute_nvgpu.ops import (
     StoreTensorMemoryOp,
     TensorProductOp,
 )
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm import tensor_memory as instructions
 from ....dialects.nvvm.warps import VoteAllOp
 from ....layouts import (
@@ -63,16 +64,16 @@ def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
 
 
 # ---- allocation ----------------------------------------------------------------------------------
-def emit_create_tmem(e: KernelEmitter, op: Any) -> None:
+def emit_create_tmem(e: KernelEmitter, op: TableOperation) -> None:
     e.tensor_memory = op
 
 
-def emit_alloc_tmem(e: KernelEmitter, op: Any) -> None:
+def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = op.attributes["column"].value.data
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def _tile_start(e: KernelEmitter, tile: Any, stage: Any, words: int) -> Value:
+def _tile_start(e: KernelEmitter, tile: SSAValue, stage: Any, words: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
     start = e.b.add(e.tensor_base, e.values[tile])
     return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
@@ -88,7 +89,7 @@ def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: i
     return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
 
 
-def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
+def emit_tmem_load(e: KernelEmitter, op: TableOperation) -> None:
     element, shape = e.element(op.result), op.result.type.get_shape()
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
@@ -126,7 +127,7 @@ def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
     return [e.b.element(words, i) for i in range(words.type.element_count())]
 
 
-def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
+def emit_tmem_store(e: KernelEmitter, op: TableOperation) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)
     if op.enabled is None:
@@ -135,7 +136,7 @@ def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
         _store(e, op)
 
 
-def _store(e: KernelEmitter, op: Any) -> None:
+def _store(e: KernelEmitter, op: TableOperation) -> None:
     element, shape = e.element(op.value), op.value.type.get_shape()
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
@@ -151,7 +152,7 @@ def _store(e: KernelEmitter, op: Any) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def emit_tmem_scale(e: KernelEmitter, op: Any) -> None:
+def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
     """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
     shape = op.factor.type.get_shape()
     tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
@@ -205,7 +206,7 @@ def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) ->
     return found
 
 
-def _store_scales(e: KernelEmitter, op: Any) -> None:
+def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
     columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
     held = e.packed_as(op.value, columns.layout)
@@ -246,7 +247,7 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
 
 
-def emit_async_umma(e: KernelEmitter, op: Any) -> None:
+def emit_async_umma(e: KernelEmitter, op: TableOperation) -> None:
     product = _Product(e, op)
     if op.waits:
         with e.one_warp():
@@ -261,7 +262,7 @@ def emit_async_umma(e: KernelEmitter, op: Any) -> None:
             _commit(e, barrier_in(e, op.ready, 0))
 
 
-def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
+def emit_umma_commit(e: KernelEmitter, op: TableOperation) -> None:
     stage = 0 if op.token is None else e.b.shift(e.scalar(op.token), -1)
     with _issuing(e):
         _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
@@ -270,7 +271,7 @@ def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
 class _Product:
     """The instructions of one ``async.umma``."""
 
-    def __init__(self, e: KernelEmitter, op: Any):
+    def __init__(self, e: KernelEmitter, op: TableOperation):
         self.e, self.op = e, op
         self.atom = tensor_memory_atom_of(op)
         m, n, k = op.attributes["shape"].get_values()
@@ -290,7 +291,7 @@ class _Product:
             found.append((columns, _stage_address(self.e, self.e.values[tile], columns, self.op.rhs_stage)))
         return found
 
-    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
+    def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
         layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
         b, address = self.e.b, stage_address(self.e, buffer, self.e.scalar(stage))

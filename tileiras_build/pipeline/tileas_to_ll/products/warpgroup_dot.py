@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, i64
 from xdsl.dialects.llvm import LLVMStructType
@@ -128,7 +127,7 @@ def _left_words(e: KernelEmitter, product: TableOperation, tiling: WarpgroupTili
 
 
 # ---- accumulators --------------------------------------------------------------------------------
-def _packed(e: KernelEmitter, value: Any, registers: list[Value]) -> list[Value]:
+def _packed(e: KernelEmitter, value: SSAValue, registers: list[Value]) -> list[Value]:
     """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
     element = e.element(value)
     if element.bits != 16:
@@ -136,7 +135,7 @@ def _packed(e: KernelEmitter, value: Any, registers: list[Value]) -> list[Value]
     return pack_words(e, element, registers)
 
 
-def _unpacked(e: KernelEmitter, value: Any, words: list[Value]) -> list[Value]:
+def _unpacked(e: KernelEmitter, value: SSAValue, words: list[Value]) -> list[Value]:
     element = e.element(value)
     if element.bits != 16:
         return words
@@ -210,7 +209,7 @@ class _Product:
         })  # fmt: skip
 
     def _in_shared(
-        self, buffer: Any, stage: Any, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
+        self, buffer: SSAValue, stage: SSAValue, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
     ) -> _Shared:
         """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
         e, b = self.e, self.e.b

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
 from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
@@ -25,7 +26,7 @@ Tuple = tuple[Value, ...]
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
-def combiner(e: KernelEmitter, op: Any) -> Combine:
+def combiner(e: KernelEmitter, op: TableOperation) -> Combine:
     """The region as a function of groups, one scalar per operand each: the earlier elements' first, many at once.
 
     The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
@@ -55,7 +56,7 @@ def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode,
 
 
 # ---- reduce --------------------------------------------------------------------------------------
-def emit_reduce(e: KernelEmitter, op: Any) -> None:
+def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
     axis = op.attributes["axis"].value.data
     layout = layout_of(op.sources[0])
     elements = [e.element(source) for source in op.sources]
@@ -94,7 +95,7 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
 
 
 def _across_lanes(
-    e: KernelEmitter, op: Any, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
+    e: KernelEmitter, op: TableOperation, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
 ) -> list[Tuple]:
     if mask == WARP - 1 and (kind := _kind_of_warp(e, op, elements)) is not None:
         return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
@@ -127,7 +128,7 @@ WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
 }  # fmt: skip
 
 
-def _kind_of_warp(e: KernelEmitter, op: Any, elements: list[Element]) -> ReduceKind | None:
+def _kind_of_warp(e: KernelEmitter, op: TableOperation, elements: list[Element]) -> ReduceKind | None:
     """How one instruction combines the values of a warp as the region does; None where none does."""
     block = op.regions[0].blocks[0]
     body = list(block.ops)
@@ -142,7 +143,7 @@ def _kind_of_warp(e: KernelEmitter, op: Any, elements: list[Element]) -> ReduceK
 
 def _across_warps(
     e: KernelEmitter,
-    op: Any,
+    op: TableOperation,
     held: dict[int, Tuple],
     layout: LinearLayout,
     axis: int,
@@ -200,7 +201,7 @@ def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple
     return given(total)
 
 
-def _set_results(e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
+def _set_results(e: KernelEmitter, op: TableOperation, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
     reduced = layout.drop_dim(axis)
     by_offset = {reduced.register_offsets[register]: values for register, values in held.items()}
     for number, result in enumerate(op.results):
@@ -211,12 +212,12 @@ def _set_results(e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: Line
         e.values[result] = [by_offset[offset][number] for offset in target.register_offsets]
 
 
-def _is_tile(value: Any) -> bool:
+def _is_tile(value: SSAValue) -> bool:
     return hasattr(value.type, "encoding")
 
 
 # ---- scan ----------------------------------------------------------------------------------------
-def emit_scan(e: KernelEmitter, op: Any) -> None:
+def emit_scan(e: KernelEmitter, op: TableOperation) -> None:
     """Sklansky's scheme, one level per bit of the position along the axis, lowest first.
 
     At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by

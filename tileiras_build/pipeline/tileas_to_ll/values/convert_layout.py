@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ShuffleMode
 from ....dialects.nvvm.generic import CtPopOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
@@ -22,7 +24,7 @@ from ..emission.thread_code import Value
 from ..memory.shared_memory import load_registers, pack_word, store_registers
 
 
-def emit_convert_layout(e: KernelEmitter, op: Any) -> None:
+def emit_convert_layout(e: KernelEmitter, op: TableOperation) -> None:
     """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
     scratch = op.attributes["scratch_offset"].value.data if "scratch_offset" in op.attributes else 0
     trips = []
@@ -63,7 +65,7 @@ def _rename(e: KernelEmitter, plan: RegisterPermutation, source: Any, element: E
 
 
 # ---- shuffles ------------------------------------------------------------------------------------
-def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: Any, element: Element) -> list[Value]:
+def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Element) -> list[Value]:
     """Pack elements that travel together, swap, shuffle, swap back, unpack (layouts/warp_shuffle.py)."""
     registers = e.registers(source)
     words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]
