@@ -29,7 +29,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.definition import TableOperation
 from ..errors import InternalError
-from ..pipeline.shared.accessors import expect, number_of, owner, parent, row
+from ..pipeline.shared.accessors import expect, number_of, numbers_of, owner, parent, row
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
@@ -43,8 +43,8 @@ def check_clusters(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many loads and pipelines of several CTAs were looked at."""
     count = 0
     for kernel in kernels_of(module):
-        loads = [op for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
-        pairs = [op for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
+        loads = [row(op) for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
+        pairs = [row(op) for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
         count += len(loads) + len(pairs)
         differing = _differing(kernel) if loads or pairs else set()
         for load in loads:
@@ -158,7 +158,7 @@ def _copied(load: TableOperation, ctas: int):
     """(coordinates in the tile, element offset in the stage) of all that all CTAs fetch."""
     descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
     order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
-    box, shared = descriptor.attributes["box"].get_values(), load.attributes["multicast"].value.data
+    box, shared = numbers_of(descriptor, "box"), number_of(load, "multicast")
     for rank in range(ctas):
         ranges = []
         for dim, step in zip(order, box):
@@ -195,8 +195,8 @@ def _check_pair(kernel: Operation, pipeline: TableOperation, differing: set[SSAV
         _fail(pipeline, "not one product of two CTAs in tensor memory of both")
     loads = [row(op) for op in kernel.walk() if op.name == LOAD and row(op).pipeline is pipeline.results[0]]
     brought = sum(load.buffer.type.placement.data.size_bytes for load in loads)
-    if brought != pipeline.attributes["bytes"].value.data:
-        _fail(pipeline, f"a stage of {brought} bytes expects {pipeline.attributes['bytes'].value.data}")
+    if brought != number_of(pipeline, "bytes"):
+        _fail(pipeline, f"a stage of {brought} bytes expects {number_of(pipeline, 'bytes')}")
     for load in loads:
         if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
             _fail(load, "its tile is not this CTA's part")

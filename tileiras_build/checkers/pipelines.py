@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.definition import TableOperation
 from ..dialects.nv_tileas.types import PipelineType
-from ..pipeline.shared.accessors import expect, given, owner, row
+from ..pipeline.shared.accessors import expect, given, number_of, owner, row
 from .program_paths import LOOPS, kernels_of
 from .program_runs import ProgramRun
 
@@ -151,7 +151,7 @@ class _Agent(ProgramRun):
     def step(self, op: Operation) -> None:
         """Follow the integers and the items of the pipelines."""
         if (step := STEPS.get(op.name)) is not None:
-            step(self, op)
+            step(self, row(op))
         elif len(op.results) == 1:
             self.numbers[op.results[0]] = self.number(op)
 
@@ -163,7 +163,7 @@ class _Agent(ProgramRun):
             token = (token & 1) ^ 1 if following >= 2 * stages else following
         self.numbers[op.results[0]] = token
 
-    def _expect(self, op: TableOperation, item: int, pipeline: TableOperation = None) -> None:
+    def _expect(self, op: TableOperation, item: int, pipeline: TableOperation | None = None) -> None:
         stages = (pipeline or op.pipeline).type.stages.data
         want = 2 * (item % stages) + (item // stages) % 2
         if (token := self.numbers.get(op.token)) != want:
@@ -241,7 +241,7 @@ class _Agent(ProgramRun):
         """At most ``pending`` products stay under way; one that does not say waits for none."""
         if "pending" not in op.attributes:
             return
-        pending = op.attributes["pending"].value.data
+        pending = number_of(op, "pending")
         self.under_way = self.under_way[len(self.under_way) - pending :] if pending else []
 
     def issue(self, op: TableOperation) -> None:

@@ -27,7 +27,7 @@ from ...dialects.facts import (
     is_yield,
 )
 from ...dialects.ir import walk
-from ..shared.accessors import expect, owner, parent, tile_type
+from ..shared.accessors import expect, owner, parent, row, tile_type
 from ..shared.eliminate_common import is_pure
 from .kinds import is_tile, tiles
 
@@ -140,10 +140,9 @@ def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """How the tiles of ``op`` lie when its tile ``value`` is divided along ``dim``; None where there is no way."""
     if shape_of(value)[dim] % ctas:
         return None
-    rule = RULES.get(op.name)
-    if rule is None:
-        rule = _same if facts_of(op).layouts in ONE_LAYOUT else _refuse
-    return rule(op, value, dim, ctas)
+    if (rule := RULES.get(op.name)) is not None:
+        return rule(row(op), value, dim, ctas)
+    return _same(op, value, dim, ctas) if facts_of(op).layouts in ONE_LAYOUT else None
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -154,7 +153,7 @@ def _refuse(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> None:
     return None
 
 
-def _same(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """Tiles of one shape, element by element."""
     every = tiles((*op.operands, *op.results))
     return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]

@@ -15,6 +15,7 @@ from ...layouts import matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import WarpgroupAtom
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 from .axis_info import AxisAnalysis
 from .operand_chains import ScalarSlice, loops_around, placement_after, runs_free, source_load
@@ -97,7 +98,7 @@ def is_fetched(op: TableOperation, index: int) -> bool:
 def products(func: Operation) -> Iterator[Any]:
     """The products that read what TMA fetches, in program order."""
     for op in walk(func):
-        if op.name == "nv_tileas.dot" and any(is_fetched(op, index) for index in (0, 1)):
+        if op.name == "nv_tileas.dot" and any(is_fetched(row(op), index) for index in (0, 1)):
             yield op
 
 

@@ -23,7 +23,7 @@ from ...dialects.facts import (
 )
 from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout
-from ..shared.accessors import last_op, owner, parent, row, tile_type
+from ..shared.accessors import block_of, last_op, owner, parent, row, tile_type
 from .kinds import is_pure, is_tile
 from .memory_order import acquires
 
@@ -55,7 +55,7 @@ def source_load(product: TableOperation, index: int) -> tuple[Any, list[Operatio
     load = value.owner
     if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent is not product.parent:
         return None
-    chain = chain_to(load, product, index)
+    chain = chain_to(row(load), product, index)
     return None if chain is None else (load, chain)
 
 
@@ -87,7 +87,8 @@ def placement_after(
 
 def only_accumulates(product: TableOperation) -> bool:
     """Whether the loop does nothing with the sum but add to it, and multiplies nothing else."""
-    block, last = product.parent, product.parent.last_op
+    block = block_of(product)
+    last = block.last_op
     argument = product.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
@@ -97,9 +98,9 @@ def only_accumulates(product: TableOperation) -> bool:
     return returns and others == 1
 
 
-def loops_around(op: Operation) -> list[Operation] | None:
+def loops_around(op: Operation) -> list[TableOperation] | None:
     """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits."""
-    found: list[Operation] = []
+    found: list[TableOperation] = []
     around = op.parent_op()
     while around is not None and not is_entry(around):
         if not is_counted_loop(around) or not runs_to_its_end(around):

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import CtaRankOp
-from ..shared.accessors import expect, last_op, row
+from ..shared.accessors import expect, last_op, parent, row
 
 
 def depends_on_rank(load: TableOperation) -> bool:
@@ -30,10 +30,10 @@ def _decisive(load: TableOperation) -> list[SSAValue]:
 def _bounds(load: TableOperation) -> list[SSAValue]:
     """Those of the loops around a load."""
     values: list[SSAValue] = []
-    around = load.parent_op()
+    around = parent(load)
     while is_counted_loop(around):
         values += [around.lower, around.upper, around.step]
-        around = around.parent_op()
+        around = parent(around)
     return values
 
 

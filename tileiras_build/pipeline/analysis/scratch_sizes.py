@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
 from ...layouts import SharedRoundTrip
 from ..job import Job
 from ..savings import saving_of
+from ..shared.accessors import row
 from ..shared.element_types import element_of
 from .conversions import conversion_plan
 from .kinds import is_tile
@@ -35,7 +37,7 @@ def ring_bytes(ring: TableOperation) -> int:
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
     """Bytes of shared memory without which some of the operations cannot run."""
-    sizes = (SIZES[op.name](op, job) for op in ops if op.name in SIZES)
+    sizes = (SIZES[op.name](row(op), job) for op in ops if op.name in SIZES)
     return max(map(aligned, sizes), default=0)
 
 
@@ -44,8 +46,8 @@ def conversion_bytes(op: TableOperation, job: Job) -> int:
     for source, result in zip(op.operands, op.results):
         plan = conversion_plan(
             job.target,
-            source.type.encoding.data,
-            result.type.encoding.data,
+            layout_of(source),
+            layout_of(result),
             element_of(source.type),
             saving_of(job).part_bytes,
         )
@@ -56,7 +58,7 @@ def conversion_bytes(op: TableOperation, job: Job) -> int:
 
 def tile_bytes(value: SSAValue) -> int:
     """Bytes of a tile with a layout."""
-    return element_of(value.type).bytes * value.type.encoding.data.size
+    return element_of(value.type).bytes * layout_of(value).size
 
 
 def _reduce_bytes(op: TableOperation, job: Job) -> int:
@@ -73,7 +75,7 @@ def _reduce_bytes(op: TableOperation, job: Job) -> int:
 
 
 def _extract_bytes(op: TableOperation, job: Job) -> int:
-    return 0 if op.source.type.encoding.data.size == 1 else tile_bytes(op.source) >> _cut_bits(op, job)
+    return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _cut_bits(op, job)
 
 
 def _insert_bytes(op: TableOperation, job: Job) -> int:

@@ -17,6 +17,7 @@ from ...dialects.arith import CmpiOp
 from ...dialects.definition import TableOperation, location_of
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
+from .accessors import block_of, row
 
 ACCESSES = {
     "nv_tileaa.tiled_load": "load",
@@ -29,7 +30,7 @@ UNSIGNED_LESS = StringAttr("ult")
 
 def check_tile_indices(module: ModuleOp) -> int:
     """Insert the checks in place; returns how many."""
-    accesses = [op for op in walk(module) if op.name in ACCESSES and _has_grid(op)]
+    accesses = [row(op) for op in walk(module) if op.name in ACCESSES and _has_grid(row(op))]
     return sum(_check(op) for op in accesses)
 
 
@@ -39,7 +40,7 @@ def _has_grid(op: TableOperation) -> bool:
 
 
 def _check(op: TableOperation) -> int:
-    block, loc = op.parent, location_of(op)
+    block, loc = block_of(op), location_of(op)
     count = GetTileCountOp.make([op.view], [coord.type for coord in op.coords], loc)
     block.insert_op_before(count, op)
     for dim, (coord, tiles) in enumerate(zip(op.coords, count.results, strict=True)):

@@ -22,6 +22,7 @@ from ...dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ..analysis.operand_chains import ScalarSlice
+from ..shared.accessors import last_op
 from .agent_rings import (
     Fetch,
     Resident,
@@ -111,7 +112,7 @@ class AgentSlice:
         self.values.update((block.args[1 + index], arg) for index, arg in zip(kept, inner.args[1:]))
         carried = tokens | dict(zip(states, inner.args[1 + len(kept) :]))
         self._block(block, inner, carried)
-        following = [self.value(block.last_op.operands[index]) for index in kept]
+        following = [self.value(last_op(block).operands[index]) for index in kept]
         inner.add_op(ContinueOp.make([[*following, *(carried[state] for state in states)]], []))
         initial = [self.value(loop.initial[index]) for index in kept] + [tokens[state] for state in states]
         bounds = [self.value(value) for value in (loop.lower, loop.upper, loop.step)]

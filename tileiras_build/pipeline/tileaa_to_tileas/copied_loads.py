@@ -16,6 +16,7 @@ from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import runs_free
+from ..shared.accessors import row
 from ..shared.element_types import element_of
 from .chain_layouts import fragment_of
 
@@ -43,9 +44,9 @@ class CopiedLoad:
         return -(-self.placement.size_bytes // 128) * 128
 
 
-def copied_load(op: Operation, block: Block, num_warps: int) -> CopiedLoad | None:
+def copied_load(found: Operation, block: Block, num_warps: int) -> CopiedLoad | None:
     """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
-    if op.name != "nv_tileas.tiled_load" or op.view.type.kind.data == "gather":
+    if found.name != "nv_tileas.tiled_load" or (op := row(found)).view.type.kind.data == "gather":
         return None
     chain = _chain_to_product(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):

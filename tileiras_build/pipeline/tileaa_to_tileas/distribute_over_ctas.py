@@ -136,7 +136,7 @@ def _division(func: Operation, job: Job, ctas: int) -> Division:
         if is_exchange(op) and op not in division.operations:
             raise Undivided(f"{op.name} would happen in each CTA")
         if op.name == "nv_tileas.dot":
-            _check_product(op, division, job)
+            _check_product(row(op), division, job)
     if not division.operations:
         raise Undivided("no tile that the kernel writes has equal parts that can be computed apart")
     _check_order(func, division)
@@ -165,7 +165,7 @@ def _extended(division: Division, op: TableOperation, job: Job) -> Division | No
 
 def _fitness(division: Division, job: Job) -> tuple[int, int]:
     """How many products are divided, and how well the target's best instruction still fits them."""
-    products = [op for op in division.operations if op.name == "nv_tileas.dot"]
+    products = [row(op) for op in division.operations if op.name == "nv_tileas.dot"]
     return len(products), sum(_speed(_part_shape(op, division), job) for op in products)
 
 
@@ -215,7 +215,7 @@ class _Rewriter:
         whole = [op for op in walk(self.func) if is_store(op) and op not in self.division.operations]
         for op in self.division.operations:
             if op.name in VIEW_ACCESSES:
-                self._access(op)
+                self._access(row(op))
         for value, dim in self.division.dims.items():
             Rewriter.replace_value_with_new_type(value, part_type(tile_type(value), dim, self.ctas))
         for op in whole:

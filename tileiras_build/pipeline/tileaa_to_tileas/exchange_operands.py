@@ -27,7 +27,7 @@ from ..analysis.fetchable import fetched, is_canonical, is_scattered, may_fetch,
 from ..analysis.operand_chains import only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, tile_type
+from ..shared.accessors import block_of, parent, row, tile_type
 
 SWAP = (1, 0)
 SWAP = (1, 0)
@@ -46,13 +46,13 @@ class ExchangeOperands(EdgePass):
             return
         for func in module.body.block.ops:
             if is_entry(func) and may_fetch(func):
-                _exchange_in(func, job)
+                _exchange_in(row(func), job)
 
 
 def _exchange_in(func: TableOperation, job: Job) -> None:
     if (warps := choose_warps(func, job)) < LEAST_WARPS:
         return
-    for op in [op for op in walk(func) if op.name == "nv_tileas.dot"]:
+    for op in [row(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
         if _wants_it(op, job, warps):
             _exchange(op)
             warps = choose_warps(func, job)
@@ -73,8 +73,8 @@ def _wants_it(op: TableOperation, job: Job, warps: int) -> bool:
 
 
 def _exchange(op: TableOperation) -> None:
-    block, index = op.parent, op.acc.index - 1
-    loop = block.parent_op()
+    block, index = block_of(op), op.acc.index - 1
+    loop = row(parent(op))
     turned = _turned_type(op.acc.type)
     operands = [_turned(op, op.rhs), _turned(op, op.lhs), op.acc, None, None]
     attributes = {EXCHANGED.get(key, key): value for key, value in op.attributes.items()}
@@ -89,7 +89,7 @@ def _exchange(op: TableOperation) -> None:
     uses = list(result.uses)
     result._type = turned
     back = PermuteOp.make([result], [_turned_type(turned)], permutation=SWAP)
-    loop.parent.insert_op_after(back, loop)
+    block_of(loop).insert_op_after(back, loop)
     for use in uses:
         use.operation.operands[use.index] = back.results[0]
 

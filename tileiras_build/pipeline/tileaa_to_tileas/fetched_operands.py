@@ -41,7 +41,7 @@ def read_fragment(fetch: Fetch, stage: SSAValue, product: TableOperation) -> SSA
     for link in fetch.chain:
         if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
             continue
-        layout = forwarded(link, layout)
+        layout = forwarded(row(link), layout)
         type = TensorType(tile_type(current).element_type, tile_type(link.results[0]).get_shape())
         if link.name == "nv_tileas.fp_to_fp":
             type = tile_type(link.results[0])

@@ -25,7 +25,7 @@ FETCHED_PRODUCTS = {"warpgroup": rules.warpgroup_layouts, "tensor_memory": rules
 def anchor(classes: LayoutClasses, op: Operation) -> None:
     """Have an operation vote for the layouts of its tiles, and link those that follow from each other."""
     if (asks := ANCHORS.get(op.name)) is not None:
-        asks(classes, op)
+        asks(classes, row(op))
 
 
 def _anchor_tiled(classes: LayoutClasses, op: TableOperation) -> None:

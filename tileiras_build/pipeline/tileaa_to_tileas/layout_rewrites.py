@@ -10,7 +10,7 @@ from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import source_load
-from ..shared.accessors import given
+from ..shared.accessors import given, row, tile_type
 from ..shared.element_types import element_of
 from . import layout_rules as rules
 from .layout_anchors import FETCHED_PRODUCTS
@@ -29,9 +29,10 @@ def write(writer: LayoutWriter, op: Operation) -> None:
     if is_loop(op):
         for argument in tiles(op.regions[0].blocks[0].args):
             set_layout(argument, writer.classes.layout(argument))
-    handler = WRITES.get(op.name) or KIND_WRITES.get(kind_of(op))
-    if handler is not None:
-        handler(writer, op)
+    if (handler := WRITES.get(op.name)) is not None:
+        handler(writer, row(op))
+    elif (of_kind := KIND_WRITES.get(kind_of(op))) is not None:
+        of_kind(writer, op)
 
 
 def _write_elementwise(writer: LayoutWriter, op: Operation) -> None:
@@ -225,7 +226,7 @@ def _write_print(writer: LayoutWriter, op: TableOperation) -> None:
     shapes: dict[tuple, LinearLayout] = {}
     for index, value in enumerate(op.operands):
         if is_tile(value):
-            shape = tuple(value.type.get_shape())
+            shape = tuple(tile_type(value).get_shape())
             writer.require(op, index, shapes.setdefault(shape, layout_of(value)))
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.definition import TableOperation
 from ...dialects.facts import Layouts, facts_of
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
 from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
-from ..shared.accessors import given, tile_type
+from ..shared.accessors import given, row, tile_type
 from ..shared.element_types import element_of
 
 LANE_BITS = 5
 
 
-def operand_layout(op: TableOperation, operand: SSAValue, result: LinearLayout) -> LinearLayout:
+def operand_layout(op: Operation, operand: SSAValue, result: LinearLayout) -> LinearLayout:
     """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
     if facts_of(op).layouts is Layouts.ELEMENTWISE:
         return result
@@ -26,7 +26,7 @@ def operand_layout(op: TableOperation, operand: SSAValue, result: LinearLayout) 
         return result.reshape(source).distinct_registers()[0]
     if op.name == "nv_tileas.broadcast":
         return broadcast_source(result, source)
-    permutation = op.permutation
+    permutation = row(op).permutation
     return result.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
 
 

@@ -17,6 +17,7 @@ from ..analysis.dot_atoms import scales_by_itself
 from ..analysis.kernel_target import kernel_target
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from .block_scales import apply_scales, converted
 
 FP8 = ("f8E4M3FN", "f8E5M2")
@@ -30,7 +31,7 @@ class LegalizeDot(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if op.name == "nv_tileas.dot":
-                _legalize(op, job)
+                _legalize(row(op), job)
 
 
 def _legalize(op: TableOperation, job: Job) -> None:

@@ -23,6 +23,7 @@ from ..analysis.rank_dependence import depends_on_rank, is_as_often
 from ..analysis.tensor_maps import PATTERN_LINES
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 
 
 class MulticastLoads(EdgePass):
@@ -34,11 +35,11 @@ class MulticastLoads(EdgePass):
         if not job.target.has("tma_multicast"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and func.num_ctas is not None:
+            if is_entry(func) and (ctas := row(func).num_ctas) is not None:
                 loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
                 for load in loads:
                     if all(is_as_often(other) for other in loads if other.pipeline is load.pipeline):
-                        _share(load, func.num_ctas)
+                        _share(load, ctas)
 
 
 def _share(load: TableOperation, ctas: int) -> None:

@@ -34,7 +34,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import last_op, maker, row
+from ..shared.accessors import block_of, last_op, maker, row
 from .inserted import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
@@ -129,7 +129,8 @@ def _left(product: TableOperation) -> SSAValue:
     """The left operand, or what was stored last where the product finds it in tensor memory."""
     if isinstance(product, AsyncDotOp):
         return product.lhs
-    stores = [op for op in product.parent.ops if op.name == "nv_tileas.tmem_store" and op.dest is product.lhs]
+    ops = block_of(product).ops
+    stores = [row(op) for op in ops if op.name == "nv_tileas.tmem_store" and row(op).dest is product.lhs]
     return stores[-1].value if stores else product.lhs
 
 
@@ -150,7 +151,9 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
 def _fillers(op: Operation) -> Iterator[Operation]:
     """The products of the block whose sum an operation reads from tensor memory."""
     if op.name == "nv_tileas.tmem_load":
-        yield from (user for user in users(op.source) if user.name == AsyncUmmaOp.name and user.parent is op.parent)
+        yield from (
+            user for user in users(row(op).source) if user.name == AsyncUmmaOp.name and user.parent is op.parent
+        )
 
 
 def _top(op: Operation, block: Block) -> Operation | None:
@@ -187,13 +190,14 @@ def _tokens(product: TableOperation) -> set[SSAValue]:
     return {value for stage in stages if isinstance(stage.owner, Operation) for value in stage.owner.operands}
 
 
-def at_its_stage(product: TableOperation, name: str) -> list[Any]:
+def at_its_stage(product: TableOperation, name: str) -> list[TableOperation]:
     """The operations of that name on a stage that a product reads."""
     tokens = _tokens(product)
-    return [op for op in product.parent.ops if op.name == f"nv_tileas.async.pipeline.{name}" and op.token in tokens]
+    found = (row(op) for op in block_of(product).ops if op.name == f"nv_tileas.async.pipeline.{name}")
+    return [op for op in found if op.token in tokens]
 
 
-def _releases(product: TableOperation) -> list[Operation]:
+def _releases(product: TableOperation) -> list[TableOperation]:
     return at_its_stage(product, "consumer_release")
 
 
@@ -268,7 +272,7 @@ def _rewrite(loop: TableOperation, parts: _Parts) -> None:
     _Writer(loop, parts).write(body)
     made = IfOp.make([guard.results[0]], [result.type for result in loop.results], {}, [Region(body), Region(never)])
     for op in (guard, made):
-        loop.parent.insert_op_before(op, loop)
+        block_of(loop).insert_op_before(op, loop)
     for old, new in zip(loop.results, made.results):
         old.replace_all_uses_with(new)
     loop.detach()

@@ -45,8 +45,8 @@ class PackFp4(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and _wants_pairs(op, job):
-                _pack(op)
+            if op.name == "nv_tileas.dot" and _wants_pairs(row(op), job):
+                _pack(row(op))
 
 
 def _wants_pairs(op: TableOperation, job: Job) -> bool:
@@ -81,11 +81,11 @@ def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
     return single and _loads_pairs(owner, dim, analysis)
 
 
-def _bytes_before(op: TableOperation) -> SSAValue | None:
+def _bytes_before(op: Operation) -> SSAValue | None:
     """The bytes that a tile of fp4 was unpacked from; views between do not move them."""
     while op.name == VIEW and isinstance(op.operands[0].owner, Operation):
         op = op.operands[0].owner
-    if op.name != REINTERPRET or str(op.operands[0].type.element_type) != "i8":
+    if op.name != REINTERPRET or str(tile_type(op.operands[0]).element_type) != "i8":
         return None
     value = op.operands[0]
     while isinstance(value.owner, Operation) and value.owner.name == VIEW:
@@ -115,7 +115,7 @@ def _pack(op: TableOperation) -> None:
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
     product = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
-    op.parent.insert_op_before(product, op)
+    block_of(op).insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     gone = [op.lhs, op.rhs]
     op.detach()
@@ -160,7 +160,7 @@ def _byte_load(load: TableOperation, dim: int) -> SSAValue:
     shape[dim] //= 2
     types: list[Attribute] = [TensorType(i8, shape), *(result.type for result in load.results[1:])]
     made = TiledLoadOp.make([view, list(load.coords), load.token], types, dict(load.attributes))
-    load.parent.insert_op_before(made, load)
+    block_of(load).insert_op_before(made, load)
     for old, new in zip(load.results[1:], made.results[1:]):
         old.replace_all_uses_with(new)
     return made.results[0]

@@ -64,7 +64,7 @@ class PairCtas(EdgePass):
         if not job.target.has("tma_cta_group"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and func.num_ctas == PAIR and (product := _product(func)) is not None:
+            if is_entry(func) and row(func).num_ctas == PAIR and (product := _product(func)) is not None:
                 _pair(func, product)
 
 

@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 from ...dialects import arith
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import BarrierOp
+from ..shared.accessors import block_of
 from .copied_loads import CopiedLoad
 from .inserted import binary, constant_i1, constant_i32, inserter, runs_at
 from .loop_copies import LoopCopies, wait
@@ -29,7 +30,7 @@ class RotatedLoop(LoopCopies):
         self.copy_all(self.groups[0], lower, self.stage, self.before(runs_at(self.loop, lower)), self.before)
         self._place_copies()
         self.replace_loads(self.stage)
-        self.loop.parent.insert_op_after(wait(0), self.loop)
+        block_of(self.loop).insert_op_after(wait(0), self.loop)
 
     def _place_copies(self) -> None:
         """Before the first product and after every product but the last, the copies for the product after the next."""

@@ -76,7 +76,7 @@ def _select(func: Operation, job: Job, warps: int) -> None:
     analysis = AxisAnalysis()
     for op in walk(func):
         if op.name == "nv_tileas.dot" and may_run_ahead(op):
-            _select_product(op, job, warps, analysis)
+            _select_product(row(op), job, warps, analysis)
 
 
 def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:

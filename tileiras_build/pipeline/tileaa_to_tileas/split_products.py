@@ -31,7 +31,7 @@ from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, expect, tile_type
+from ..shared.accessors import block_of, expect, parent, row, tile_type
 from ..shared.element_types import element_of
 
 # Shorter lines along k are fetched in more and smaller pieces than the copies are worth.
@@ -47,10 +47,10 @@ class SplitProducts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and (operands := _operands(op)) is not None:
-                factor = _factor(op, operands, job)
+            if op.name == "nv_tileas.dot" and (operands := _operands(row(op))) is not None:
+                factor = _factor(row(op), operands, job)
                 if factor > 1:
-                    _split(op, operands, factor)
+                    _split(row(op), operands, factor)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _operand(product: TableOperation, index: int) -> _Operand | None:
     if found is None:
         return None
     load, chain = found
-    rank = len(product.operands[index].type.get_shape())
+    rank = len(tile_type(product.operands[index]).get_shape())
     dim: int = rank - 1 if index == 0 else rank - 2
     k_dims = {product.operands[index]: dim}
     for link in reversed(chain):
@@ -149,7 +149,7 @@ def _factor(product: TableOperation, operands: list[_Operand], job: Job) -> int:
 
 # ---- rewriting -----------------------------------------------------------------------------------
 def _split(product: TableOperation, operands: list[_Operand], factor: int) -> None:
-    loop = product.parent_op()
+    loop = parent(product)
     for operand in operands:
         _cut_view(operand, factor)
         for value, dim in operand.k_dims.items():

@@ -16,6 +16,7 @@ from ...dialects.nv_tileas.ops import (
     TmemStoreOp,
 )
 from ..analysis.kinds import is_pure
+from ..shared.accessors import last_op
 from .agent_rings import Ring, State, Tokens, stage_of, sums_of
 from .computing_agent import ComputingAgent
 from .fetched_operands import drop_fetch
@@ -33,7 +34,7 @@ class SumReader(ComputingAgent):
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
             if (ring := next((ring for ring in self.rings if ring.loops[-1] is op), None)) is not None:
-                _take_sum(ring, op, tokens)
+                _take_sum(ring, ring.loops[-1], tokens)
             elif is_counted_loop(op) and (states := self.states(op)):
                 self._loop(op, states, tokens)
 
@@ -73,7 +74,7 @@ def _erase_unused(block: Block) -> None:
 def _rebuild_without(loop: TableOperation, index: int) -> None:
     """The loop without a value that it carries, or nothing where it only passes on what it was given."""
     block = loop.regions[0].blocks[0]
-    last, kept = block.last_op, [other for other in range(len(loop.results)) if other != index]
+    last, kept = last_op(block), [other for other in range(len(loop.results)) if other != index]
     last.operands = [last.operands[other] for other in kept]
     block.erase_arg(block.args[1 + index])
     initial = [loop.initial[other] for other in kept]

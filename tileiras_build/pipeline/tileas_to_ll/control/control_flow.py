@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.definition import TableOperation
+from ...shared.accessors import block_of
 from ...shared.element_types import element_of
 from ...shared.llvm_types import I32
 from ..emission.kernel_emitter import Handler, KernelEmitter, Part, layout_of
@@ -208,7 +209,7 @@ def emit_if(e: KernelEmitter, op: TableOperation) -> None:
 
 def emit_yield(e: KernelEmitter, op: TableOperation) -> None:
     """Its operands are read by the operation around it."""
-    heap_storage.leave_block(e, op.parent)
+    heap_storage.leave_block(e, block_of(op))
 
 
 def emit_return(e: KernelEmitter, op: Operation) -> None:

@@ -14,6 +14,7 @@ from ....dialects.cuda_tile.location import LOC, location_attr
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import PrintfOp
 from ....errors import Unsupported
+from ...shared.accessors import string_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -23,7 +24,7 @@ from ..emission.thread_code import Value
 def emit_print(e: KernelEmitter, op: TableOperation) -> None:
     if op.result_token is not None:
         e.values[op.result_token] = None
-    text = op.attributes["format"].data
+    text = string_of(op, "format")
     if any(isinstance(e.values[value], list) for value in op.values):
         return _print_tiles(e, op, text)
     _print(e, e.first_thread, text, [(e.element(v), e.scalar(v)) for v in op.values])

@@ -10,6 +10,7 @@ from ....dialects.definition import TableOperation
 from ....dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
 from ....errors import InvalidInput
 from ....names import quoted_name
+from ...shared.accessors import number_of, string_of
 from ...shared.llvm_types import GLOBAL, I8, I32, I64, pointer
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory import heap_storage
@@ -22,13 +23,13 @@ GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDe
 
 
 def emit_program_id(e: KernelEmitter, op: TableOperation) -> None:
-    axis = AXES[op.attributes["axis"].value.data]
+    axis = AXES[number_of(op, "axis")]
     with e.b.in_prologue():
         e.values[op.result] = e.b.query(PROGRAM_IDS[e.ctas > 1], axis)
 
 
 def emit_num_programs(e: KernelEmitter, op: TableOperation) -> None:
-    axis = AXES[op.attributes["axis"].value.data]
+    axis = AXES[number_of(op, "axis")]
     with e.b.in_prologue():
         e.values[op.result] = e.b.query(PROGRAM_COUNTS[e.ctas > 1], axis)
 
@@ -52,7 +53,7 @@ def emit_cast(e: KernelEmitter, op: Operation) -> None:
 
 
 def emit_get_global(e: KernelEmitter, op: TableOperation) -> None:
-    name = op.attributes["symbol"].data
+    name = string_of(op, "symbol")
     if name not in e.module.variables:
         message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
         raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
@@ -74,7 +75,7 @@ def emit_alloca(e: KernelEmitter, op: TableOperation) -> None:
 def emit_grid_dependency(e: KernelEmitter, op: TableOperation) -> None:
     """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
     if e.target.has("griddepcontrol"):
-        e.b.issue(GRID_DEPENDENCIES[op.attributes["action"].data])
+        e.b.issue(GRID_DEPENDENCIES[string_of(op, "action")])
     if op.result_token is not None:
         e.values[op.result_token] = None
 

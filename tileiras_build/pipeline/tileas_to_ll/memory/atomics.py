@@ -17,6 +17,7 @@ from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import ATOM_LOOP
 from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....errors import Unsupported
+from ...shared.accessors import number_of, string_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -55,14 +56,14 @@ def operation_text(mode: str, element: Element) -> str:
 
 def _modification(e: KernelEmitter, op: TableOperation, element: Element) -> Update:
     """How the operation's atom reads, modifies and writes an element."""
-    mode = op.attributes["mode"].data
-    if "reduce_atom" in op.attributes and op.attributes["reduce_atom"].data == ATOM_LOOP:
+    mode = string_of(op, "mode")
+    if "reduce_atom" in op.attributes and string_of(op, "reduce_atom") == ATOM_LOOP:
         return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(e, op)})
     return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
 
 
 def _modifiers(e: KernelEmitter, op: TableOperation) -> Modifiers:
-    semantic, scope = op.attributes["mem_semantic"].data, SCOPES[op.attributes["mem_scope"].data]
+    semantic, scope = string_of(op, "mem_semantic"), SCOPES[string_of(op, "mem_scope")]
     return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(e)}
 
 
@@ -132,7 +133,7 @@ def _shared_results(
     e: KernelEmitter, op: TableOperation, element: Element, known: dict[int, Value], layout: Any, holder: Value
 ):
     """The holders' results, read by every thread that holds a copy of the element."""
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     size = element.bytes
     lanes = tuple(image * size for image in layout.lanes) if layout else ()
     warps = tuple(image * size for image in layout.warps) if layout else ()

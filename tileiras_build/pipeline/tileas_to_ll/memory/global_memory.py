@@ -18,6 +18,7 @@ from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....errors import Unsupported
 from ....layouts import LinearLayout
 from ....layouts.linear_layout import unpack
+from ...shared.accessors import number_of, numbers_of, string_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I8, I32, I64
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -31,10 +32,10 @@ SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 def modifiers_of(e: KernelEmitter, op: TableOperation) -> Modifiers:
     """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
-    semantic = op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
+    semantic = string_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
         return space_of(e)
-    scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
+    scope = SCOPES[string_of(op, "mem_scope")] if "mem_scope" in op.attributes else "gpu"
     return {"semantics": semantic, "scope": scope, **space_of(e)}
 
 
@@ -229,7 +230,7 @@ def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
 
 def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int] | None) -> int:
     """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
-    allowed = op.attributes["vector"].value.data if "vector" in op.attributes else 1
+    allowed = number_of(op, "vector") if "vector" in op.attributes else 1
     return min(allowed, layout.contiguous(order))
 
 
@@ -303,7 +304,7 @@ def tile_addresses(e: KernelEmitter, op: TableOperation, view: TiledView, layout
     rank = layout.rank
     in_bounds = [False] * rank
     if "in_bounds" in op.attributes:
-        in_bounds = [bool(flag) for flag in op.attributes["in_bounds"].get_values()]
+        in_bounds = [bool(flag) for flag in numbers_of(op, "in_bounds")]
     sparse = view.type.sparse.data
     types = {element_of(coord.type).type for coord in op.coords} | {view.memory.index_type}
     index_type = I64 if I64 in types else I32

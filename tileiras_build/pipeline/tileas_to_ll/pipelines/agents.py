@@ -23,6 +23,7 @@ from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....dialects.nvvm import barriers, tensor_memory, warps
+from ...shared.accessors import number_of, numbers_of, owner, parent
 from ...shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -76,7 +77,7 @@ def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
 
 
 def emit_create(e: KernelEmitter, op: TableOperation) -> None:
-    e.values[op.result] = op.attributes["shared_offset"].value.data
+    e.values[op.result] = number_of(op, "shared_offset")
     e.pipelines.append(op)
 
 
@@ -102,13 +103,12 @@ def _initialize(e: KernelEmitter) -> None:
 
 def ctas_of(pipeline: SSAValue) -> int:
     """The CTAs that fill the stages of a pipeline together."""
-    ctas = pipeline.owner.attributes.get("ctas")
-    return 1 if ctas is None else ctas.value.data
+    return number_of(owner(pipeline), "ctas", absent=1)
 
 
 def is_pair(pipeline: SSAValue) -> bool:
     """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
-    return "pair" in pipeline.owner.attributes
+    return "pair" in owner(pipeline).attributes
 
 
 def _reaches_others(e: KernelEmitter) -> bool:
@@ -314,9 +314,9 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
 
 def _set_registers(e: KernelEmitter, op: TableOperation, agent: int) -> None:
     """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
-    registers = op.parent_op().attributes.get("agent_registers")
-    if registers is not None:
-        action, count = ("dec", "inc")[agent], registers.get_values()[agent]
+    agents = parent(op)
+    if "agent_registers" in agents.attributes:
+        action, count = ("dec", "inc")[agent], numbers_of(agents, "agent_registers")[agent]
         e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.warps import BarrierArriveCountOp, BarrierCountOp
+from ...shared.accessors import number_of
 from ...shared.llvm_types import I32
 from ..emission.kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
 from ..emission.thread_code import Value
@@ -17,7 +18,7 @@ WARPS = 4  # of a warpgroup
 
 
 def _warpgroups(op: TableOperation) -> int:
-    return op.attributes["warpgroups"].value.data
+    return number_of(op, "warpgroups")
 
 
 def _warpgroup(e: KernelEmitter) -> Value:

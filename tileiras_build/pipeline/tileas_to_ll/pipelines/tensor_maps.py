@@ -25,7 +25,7 @@ from ....dialects.nvvm.barriers import FenceProxyAsyncOp
 from ....layouts import TileParts, tile_parts
 from ....layouts.matrix_descriptor import WIDE
 from ...analysis.tensor_maps import TensorBox, map_entry
-from ...shared.accessors import expect, given
+from ...shared.accessors import expect, given, number_of, numbers_of, string_of
 from ...shared.llvm_types import CLUSTER, I16, SHARED
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -38,8 +38,8 @@ from .async_copies import stage_address
 
 def box_of(op: TableOperation, placement: Any) -> TensorBox:
     """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
-    dims, box = (tuple(op.attributes[key].get_values()) for key in ("dims", "box"))
-    return TensorBox(dims, box, op.attributes["swizzle_mode"].data, placement, "rounds" in op.attributes)
+    dims, box = (numbers_of(op, key) for key in ("dims", "box"))
+    return TensorBox(dims, box, string_of(op, "swizzle_mode"), placement, "rounds" in op.attributes)
 
 
 def descriptor_entry(op: TableOperation, parameter: int) -> dict[str, Any]:
@@ -66,8 +66,8 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     pair = is_pair(op.pipeline)
     barrier = e.b.pointer(barrier_of_pair(e, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
-    if (shared := op.attributes.get("multicast")) is not None:
-        position = tile_dims.index(shared.value.data)
+    if "multicast" in op.attributes:
+        position = tile_dims.index(number_of(op, "multicast"))
         extents[position] //= e.ctas
         corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
         starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
@@ -75,15 +75,15 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     for corner in _corners(box, extents):
         place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
-        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None, pair=pair)
+        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere="multicast" in op.attributes, pair=pair)
 
 
 def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOperation) -> None:
     """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
-    placement, scratch = op.attributes["placement"].data, op.attributes["scratch_offset"].value.data
-    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
+    placement, scratch = op.placement, number_of(op, "scratch_offset")
+    parts, slots = (number_of(op, key) for key in ("parts", "slots"))
     box = box_of(op.desc.owner, placement)
-    matrices = "copy_atom" in op.attributes and op.attributes["copy_atom"].data == STMATRIX
+    matrices = "copy_atom" in op.attributes and string_of(op, "copy_atom") == STMATRIX
     whole = given(tile_parts(layout_of(op.value), placement, parts, box.elements, matrices))
     registers = e.packed(op.value)
     if "sync_before" in op.attributes:

@@ -21,7 +21,7 @@ from ....targets import MmaAtom
 from ...analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ...analysis.scratch_sizes import aligned, tile_bytes
 from ...analysis.slice_parts import unit_of
-from ...shared.accessors import typed
+from ...shared.accessors import string_of, tile_type, typed
 from ...shared.element_types import ELEMENTS, Element, element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
@@ -47,7 +47,7 @@ def emit_dot(e: KernelEmitter, op: TableOperation) -> None:
 
 # ---- mma.sync ------------------------------------------------------------------------------------
 def _emit_mma(e: KernelEmitter, op: TableOperation) -> None:
-    atom = atom_named(e.target, op.attributes["atom"].data)
+    atom = atom_named(e.target, string_of(op, "atom"))
     tiling = tiling_of(op, atom)
     a_words = _operand_words(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
     b_words = _operand_words(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
@@ -104,7 +104,7 @@ def _operand_words(
     e: KernelEmitter, value: SSAValue, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
 ) -> Callable[[range], list[Value]]:
     """A function from the registers of an atom's operand to its words, each of ``type``."""
-    shape = tuple(value.type.get_shape())
+    shape = tuple(tile_type(value).get_shape())
     element = element_of(value.type)
     k_dim = len(shape) - 1 if k_from_end == 0 else len(shape) - 2
     if layout.shape[k_dim] != shape[k_dim]:
@@ -266,7 +266,7 @@ def _steps(
 
 
 def _place(e: KernelEmitter, value: SSAValue) -> SharedLayout:
-    shape = tuple(value.type.get_shape())
+    shape = tuple(tile_type(value).get_shape())
     return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), e.element(value).bits)
 
 
@@ -277,7 +277,7 @@ class _Reader:
         self, e: KernelEmitter, value: SSAValue, layout: LinearLayout, start: int, is_left: bool, parts: int = 1
     ):
         self.e, self.value_element, self.start = e, e.element(value), start
-        shape = list(value.type.get_shape())
+        shape = list(tile_type(value).get_shape())
         rank = len(shape)
         shape[-1 if is_left else -2] //= parts
         bytes = self.value_element.bytes

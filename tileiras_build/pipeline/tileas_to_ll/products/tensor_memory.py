@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.cute.shared import SharedLayoutAttr
 from ....dialects.cute_nvgpu.atoms import tensor_atom
 from ....dialects.cute_nvgpu.ops import (
     LoadTensorMemoryOp,
@@ -37,7 +38,7 @@ from ....layouts.matrix_descriptor import ADDRESS_MASK, UNIT_SHIFT
 from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
-from ...shared.accessors import given, typed
+from ...shared.accessors import expect, given, number_of, numbers_of, typed
 from ...shared.llvm_types import FLOAT, I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
@@ -69,7 +70,7 @@ def emit_create_tmem(e: KernelEmitter, op: TableOperation) -> None:
 
 
 def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
-    e.values[op.result] = op.attributes["column"].value.data
+    e.values[op.result] = number_of(op, "column")
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
@@ -208,7 +209,7 @@ def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) ->
 
 def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
-    columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), e.num_warps)
     held = e.packed_as(op.value, columns.layout)
     element, step = e.element(op.value), columns.per_word
     words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
@@ -274,7 +275,7 @@ class _Product:
     def __init__(self, e: KernelEmitter, op: TableOperation):
         self.e, self.op = e, op
         self.atom = tensor_memory_atom_of(op)
-        m, n, k = op.attributes["shape"].get_values()
+        m, n, k = numbers_of(op, "shape")
         self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
@@ -293,7 +294,7 @@ class _Product:
 
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
-        layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
+        layout = given(matrix_operand(expect(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
         b, address = self.e.b, stage_address(self.e, buffer, self.e.scalar(stage))
         start = b.cast("zext", b.shift(b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
         return layout, b.binary("or", start, layout.tcgen05_descriptor, I64)

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import AsyncDotOp
+from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
 from ....dialects.nvgpu.ops_matrix import WarpgroupGenerateDescriptorOp, WarpgroupMmaOp
 from ....dialects.nvgpu.ops_matrix import WarpgroupMmaInitAccumulatorOp as InitAccumulatorOp
@@ -27,7 +28,7 @@ from ....layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_ope
 from ....layouts.linear_layout import log2_exact
 from ....layouts.warpgroup import ROWS
 from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of, warpgroup_tiling_of
-from ...shared.accessors import given, typed
+from ...shared.accessors import given, type_of, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I32, SHARED, struct, vector
 from ..emission.attribute_values import Plain, attributes_of
@@ -221,7 +222,7 @@ class _Product:
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
         shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
-        type = _descriptor_type(*shape, buffer.type.element_type)
+        type = _descriptor_type(*shape, type_of(buffer, BufferType).element_type)
         swizzle = _swizzle(layout.swizzle)
         places: dict[str, Plain] = {
             "leading_byte_offset": layout.leading,

@@ -13,7 +13,7 @@ from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
-from ...shared.accessors import given
+from ...shared.accessors import given, number_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import FLOAT, I32
 from ..emission.builder import WARP
@@ -57,7 +57,7 @@ def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode,
 
 # ---- reduce --------------------------------------------------------------------------------------
 def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
-    axis = op.attributes["axis"].value.data
+    axis = number_of(op, "axis")
     layout = layout_of(op.sources[0])
     elements = [e.element(source) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
@@ -154,7 +154,7 @@ def _across_warps(
     reduced = layout.drop_dim(axis)
     along = layout.bits_along(axis)
     warp_bits = bit_positions(along["warp"])
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     if "sync_before" in op.attributes:
         e.barrier()
     parts = 1 << len(warp_bits)
@@ -223,7 +223,7 @@ def emit_scan(e: KernelEmitter, op: TableOperation) -> None:
     At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by
     registers cost nothing but the combination; bits held by lanes a shuffle of that last element.
     """
-    axis, reverse = op.attributes["axis"].value.data, "reverse" in op.attributes
+    axis, reverse = number_of(op, "axis"), "reverse" in op.attributes
     layout = layout_of(op.sources[0])
     if layout.bits_along(axis)["warp"]:
         raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")

@@ -17,6 +17,7 @@ from ....dialects.nvvm.generic import CtPopOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ....layouts.conversion import Plan
 from ...analysis.conversions import plans_of
+from ...shared.accessors import number_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -26,7 +27,7 @@ from ..memory.shared_memory import load_registers, pack_word, store_registers
 
 def emit_convert_layout(e: KernelEmitter, op: TableOperation) -> None:
     """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
-    scratch = op.attributes["scratch_offset"].value.data if "scratch_offset" in op.attributes else 0
+    scratch = number_of(op, "scratch_offset") if "scratch_offset" in op.attributes else 0
     trips = []
     for source, result, plan in zip(op.operands, op.results, plans_of(op, e.target)):
         element = element_of(source.type)

@@ -17,7 +17,7 @@ from ....dialects.ir import text_of
 from ....errors import Unsupported
 from ....layouts import LinearLayout, SharedLayout, shared_access
 from ...analysis.slice_parts import widened
-from ...shared.accessors import expect, given
+from ...shared.accessors import expect, given, number_of, numbers_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import GLOBAL, I1, I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -41,7 +41,7 @@ def emit_constant(e: KernelEmitter, op: Operation) -> None:
     elif isinstance(value, FloatAttr):
         e.values[result] = e.literal(element, constant_bits(value))
     else:
-        _emit_table(e, value, result, element)
+        _emit_table(e, expect(DenseIntOrFPElementsAttr, value), result, element)
 
 
 def constant_bits(value: FloatAttr) -> int:
@@ -112,14 +112,14 @@ def emit_view(e: KernelEmitter, op: TableOperation) -> None:
 
 
 def emit_permute(e: KernelEmitter, op: TableOperation) -> None:
-    permutation = op.attributes["permutation"].get_values()
+    permutation = numbers_of(op, "permutation")
     inverse = [permutation.index(dim) for dim in range(len(permutation))]
     e.values[op.result] = list(e.packed_as(op.source, layout_of(op.result).permute_dims(inverse)))
 
 
 def emit_cat(e: KernelEmitter, op: TableOperation) -> None:
     """The two tiles' registers one after the other, in the order that the result's layout names them."""
-    dim = op.attributes["dim"].value.data
+    dim = number_of(op, "dim")
     part = layout_of(op.lhs)
     joined = part.cat(dim)
     registers = list(e.packed(op.lhs)) + list(e.packed_as(op.rhs, part))
@@ -138,7 +138,7 @@ def emit_extract_slice(e: KernelEmitter, op: TableOperation) -> None:
     if op.cut_bits:
         e.set(result, extract_in_parts(e, op))
         return
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -192,7 +192,7 @@ def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
         e.set(op.result, insert_in_parts(e, op))
         return
     layout, element = layout_of(op.result), e.element(op.result)
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
