@@ -10,7 +10,6 @@ import hashlib
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,12 +63,21 @@ def read_facts(inputs: Iterable[Inputs], folder: Path, jobs: int = 1) -> list[Fa
     """
     given = list(inputs)
     paths = [folder / f"{one.digest}{_SUFFIX}" for one in given]
-    with ThreadPoolExecutor(jobs) as pool:
-        found = list(pool.map(lambda one, path: _read(path) or _find(one, path), given, paths))
+    found = _each(lambda pair: _read(pair[1]) or _find(*pair), list(zip(given, paths, strict=True)), jobs)
     for other in set(folder.glob(f"*{_SUFFIX}")) - set(paths):
         with suppress(OSError):
             other.unlink()
     return found
+
+
+def _each(call: Callable[[tuple[Inputs, Path]], Facts], pairs: list[tuple[Inputs, Path]], jobs: int) -> list[Facts]:
+    if jobs == 1:
+        # At the end of a process Python starts no threads any more.
+        return list(map(call, pairs))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(call, pairs))
 
 
 def _read(path: Path) -> Facts | None:

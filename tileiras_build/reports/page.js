@@ -33,25 +33,20 @@ const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).
 const room = Object.fromEntries(METRICS.map((metric) => [metric.key, Math.max(0, ...data.rows.filter((row) => row.deltas[metric.key]).map((row) => signed(metric, row.deltas[metric.key]).length))]));
 const makeSlot = (key) => (room[key] ? [make("span", { className: "slot", style: `width:${18 + 7 * room[key]}px` })] : []);
 const gpus = unique(data.rows.map((row) => row.target)).sort((a, b) => gpuNumber(a) - gpuNumber(b));
-const names = unique(data.rows.map((row) => row.kernel));
+const inLibrary = (row) => JSON.stringify([row.kernel, row.library]);
+const names = unique(data.rows.map(inLibrary));
+const libraries = unique(data.rows.map((row) => row.library)).filter((name) => name !== null);
 
 /* ---- state and its controls ---- */
 const PAGE = 200;
-const state = { text: "", gpus: new Set(gpus), spills: false, changed: false, kernel: null, view: "list", metric: "registers", sort: "kernel", down: false, limit: PAGE };
+const state = { text: "", gpus: new Set(gpus), libraries: new Set(libraries), spills: false, changed: false, kernel: null, view: "list", metric: "registers", sort: "kernel", down: false, limit: PAGE };
 const update = (change) => { Object.assign(state, { limit: PAGE }, change); drawKernels(); };
 
 function setUpControls() {
   at("filter").addEventListener("input", (event) => update({ text: event.target.value.toLowerCase() }));
-  for (const gpu of gpus) {
-    const chip = make("button", { type: "button", className: "chip", textContent: gpu, dataset: { gpu } });
-    pressed(chip, true);
-    chip.addEventListener("click", () => {
-      state.gpus.has(gpu) ? state.gpus.delete(gpu) : state.gpus.add(gpu);
-      pressed(chip, state.gpus.has(gpu));
-      update({});
-    });
-    at("gpus").append(chip);
-  }
+  setUpChips("gpus", gpus, "gpu");
+  setUpChips("libraries", libraries, "library");
+  at("libraries").hidden = libraries.length === 0;
   for (const key of ["spills", "changed"]) at(`only-${key}`).addEventListener("click", () => setOnly(key, !state[key]));
   for (const view of ["list", "matrix"]) at(`view-${view}`).addEventListener("click", () => setView(view));
   for (const metric of METRICS) at("metric").append(make("option", { value: metric.key, textContent: metric.title }));
@@ -61,6 +56,19 @@ function setUpControls() {
   at("save-json").addEventListener("click", () => save("kernels.json", "application/json", jsonText()));
   at("only-kernel").addEventListener("click", leaveKernel);
   window.addEventListener("hashchange", followLink);
+}
+function setUpChips(group, words, kind) {
+  for (const word of words) {
+    const chip = make("button", { type: "button", className: "chip", textContent: word || "(no name)", dataset: { [kind]: word } });
+    pressed(chip, true);
+    chip.addEventListener("click", () => {
+      const chosen = state[group];
+      chosen.has(word) ? chosen.delete(word) : chosen.add(word);
+      pressed(chip, chosen.has(word));
+      update({});
+    });
+    at(group).append(chip);
+  }
 }
 function setOnly(key, on) {
   pressed(at(`only-${key}`), on);
@@ -174,7 +182,7 @@ function compare(key, down) {
   };
 }
 const sortBy = (key) => update({ sort: key, down: state.sort === key ? !state.down : !["kernel", "target"].includes(key) });
-const chosen = () => data.rows.filter((row) => (state.kernel === null || row.kernel === state.kernel) && state.gpus.has(row.target) && row.kernel.toLowerCase().includes(state.text) && (!state.spills || row.spills) && (!state.changed || row.changed));
+const chosen = () => data.rows.filter((row) => (state.kernel === null || row.kernel === state.kernel) && state.gpus.has(row.target) && (row.library === null || state.libraries.has(row.library)) && row.kernel.toLowerCase().includes(state.text) && (!state.spills || row.spills) && (!state.changed || row.changed));
 
 function number(row, metric) {
   const value = row[metric.key];
@@ -195,6 +203,7 @@ function drawList(rows) {
   const columns = [{ key: "kernel", title: "kernel", word: true }, { key: "target", title: "GPU", word: true }, ...METRICS, { key: "limit", title: "limited by", word: true }];
   const compared = data.rows.some((row) => row.reference);
   const estimated = METRICS.some((metric) => metric.key === "microseconds");
+  if (libraries.length) columns.splice(1, 0, { key: "library", title: "library", word: true });
   if (estimated) columns.push({ key: "estimate_limit", title: "estimate limited by", word: true });
   if (compared) columns.push({ key: "reference", title: "reference", word: true });
   heading(at("kernels"), columns, state.sort, state.down, sortBy);
@@ -202,14 +211,14 @@ function drawList(rows) {
   return rows.slice(0, state.limit).map((row) => {
     const name = make("td", { className: "name" }, linked(row.kernel));
     if (row.isNew) name.append(make("span", { className: "delta new", textContent: "new" }));
-    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(estimated ? [make("td", { className: "word limit", textContent: row.estimate_limit ?? "–" })] : []), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
+    return make("tr", {}, name, ...(libraries.length ? [make("td", { className: "word", textContent: row.library })] : []), make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(estimated ? [make("td", { className: "word limit", textContent: row.estimate_limit ?? "–" })] : []), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
   });
 }
 function drawMatrix(rows) {
   const shown = gpus.filter((gpu) => state.gpus.has(gpu)), metric = METRICS.find((m) => m.key === state.metric);
   const lines = new Map();
-  for (const row of rows) lines.set(row.kernel, Object.assign(lines.get(row.kernel) || { kernel: row.kernel, cells: {} }, { [row.target]: row[metric.key] }));
-  for (const row of rows) lines.get(row.kernel).cells[row.target] = row;
+  for (const row of rows) lines.set(inLibrary(row), Object.assign(lines.get(inLibrary(row)) || { kernel: row.kernel, library: row.library, cells: {} }, { [row.target]: row[metric.key] }));
+  for (const row of rows) lines.get(inLibrary(row)).cells[row.target] = row;
   const values = rows.map((row) => row[metric.key]).filter((n) => n !== null), low = Math.min(...values, Infinity), high = Math.max(...values, -Infinity);
   heading(at("kernels"), [{ key: "kernel", title: "kernel", word: true }, ...shown.map((gpu) => ({ key: gpu, title: gpu, slot: metric.key }))], state.sort, state.down, sortBy);
   const sort = state.sort;
@@ -224,14 +233,15 @@ function drawMatrix(rows) {
       cell.style.background = `rgba(var(--heat), ${(0.38 * share).toFixed(3)})`;
       return cell;
     });
-    return make("tr", {}, make("td", { className: "name" }, linked(line.kernel)), ...cells);
+    const library = line.library === null ? [] : [make("span", { className: "limit", textContent: ` ${line.library}` })];
+    return make("tr", {}, make("td", { className: "name" }, linked(line.kernel), ...library), ...cells);
   });
 }
 function drawKernels() {
   const rows = chosen(), lines = state.view === "list" ? drawList(rows) : drawMatrix(rows);
   const none = make("tr", {}, make("td", { className: "none", colSpan: 20, textContent: "No kernel is chosen by these filters." }));
   at("kernels").tBodies[0].replaceChildren(...(lines.length ? lines : [none]));
-  const total = state.view === "list" ? rows.length : unique(rows.map((row) => row.kernel)).length;
+  const total = state.view === "list" ? rows.length : unique(rows.map(inLibrary)).length;
   const all = state.view === "list" ? data.rows.length : names.length;
   at("count").textContent = `${lines.length} of ${total === all ? all : `${total} chosen, ${all} in all`}`;
   at("more").hidden = lines.length >= total;

@@ -24,8 +24,9 @@ from .source_files import SourceFiles
 from .timeline import Timeline, chrome_trace, read_timeline
 
 LAST = "the last report"
-FOLDER = "kernels"  # of their pages, beside the page of all
+FOLDER = "_kernels"  # behind the name of the page of all: the folder of their pages
 PACKED_LIMIT = 24 << 20  # bytes of kernels' parts in one file
+_OURS = b'<meta name="generator" content="tileiras-build report">'
 _DIGITS = 5  # of times in seconds: ten microseconds
 _PLAIN = re.compile(r"[^\w.-]", re.ASCII)
 
@@ -87,6 +88,7 @@ def write_report(
         trace = json.dumps(chrome_trace(timeline.spans), separators=(",", ":")) + "\n"
         files[page.with_name(trace_path(build_dir).name)] = trace.encode()
     write_files(files)
+    _remove_others(_folder_of(page), files)
     return page
 
 
@@ -151,15 +153,25 @@ def _packed(views: Iterable[list[KernelView]]) -> KernelParts:
     return parts
 
 
+def _folder_of(page: Path) -> Path:
+    return page.with_name(page.stem + FOLDER)
+
+
 def _own_pages(build: str, views: Iterable[list[KernelView]], page: Path) -> tuple[KernelParts, dict[Path, bytes]]:
-    parts, files = KernelParts(), {}
+    parts, files, folder = KernelParts(), {}, _folder_of(page)
     for kernels in views:
-        name = kernels[0].name
-        file = f"{FOLDER}/{file_name(name)}"
-        parts.pages[name] = file
+        path = folder / file_name(name := kernels[0].name)
+        parts.pages[name] = f"{folder.name}/{path.name}"
         text = render(KERNEL_PAGE, name=name, build=build, index=f"../{page.name}", kernels=kernels)
-        files[page.with_name(FOLDER) / file_name(name)] = text.encode()
+        files[path] = text.encode()
     return parts, files
+
+
+def _remove_others(folder: Path, files: Collection[Path]) -> None:
+    """Remove the pages that an earlier report has written for kernels, and no other files."""
+    for path in folder.glob("*.html"):
+        if path not in files and _OURS in path.read_bytes()[:400]:
+            path.unlink(missing_ok=True)
 
 
 def file_name(kernel: str) -> str:

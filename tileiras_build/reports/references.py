@@ -61,4 +61,5 @@ def _check(check: dict) -> str:
     if check["reason"]:
         return f"not compared: {check['reason']}"
     grid = "x".join(map(str, check["grid"]))
-    return f"agrees, {check['share']:.0%} of tolerance (grid {grid}, {check['elements']:,} elements)"
+    how = f"{check['share']:.0%} of tolerance" if check["share"] else "bit for bit"
+    return f"agrees, {how} (grid {grid}, {check['elements']:,} elements)"
