@@ -145,8 +145,10 @@ def _order_files(texts: Iterable[Mapping[str, list[Line]]]) -> list[str]:
 
 
 def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: Facts) -> Iterator[str]:
+    if "tilebc" not in {**facts.texts, **facts.missing}:
+        yield "The kernel's bytecode is not in the build folder."
     if not names:
-        yield "The bytecode names no source lines."
+        yield "No source lines are known."
     elif not numbers:
         yield f"The source, {names[0]}, is not in the folder that this report was made in."
     elif others := [name for name in names if name not in numbers]:

@@ -60,7 +60,9 @@ def read_members(build_dir: Path) -> list[Member]:
         for cubin in cubins_of(folder):
             key = f"{cubin.parent.name}/{cubin.stem}"
             owner = owners.get((name, key))
-            found.append(Member(owner.name if owner else "", cubin, _bytecode(cubin, owner and owner.bytecode[key])))
+            found.append(
+                Member(owner.name if owner else "", cubin, _bytecode(cubin, owner.bytecode[key] if owner else None))
+            )
     return found
 
 

@@ -112,7 +112,8 @@ _NO_CODE = re.compile(r"^\s*(?:$|[.{}]|//)")
 
 
 def _read_ptx(text: str) -> Iterator[Line]:
-    files, now = dict(_FILE.findall(text)), ()
+    files = dict(_FILE.findall(text))
+    now: Places = ()
     for line in text.rstrip("\n").split("\n"):
         if found := _PTX_LOC.match(line):
             said = [found.group(1, 2)] + ([found.group(3, 4)] if found[3] else [])
