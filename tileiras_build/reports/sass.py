@@ -20,6 +20,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*
 _LABEL = re.compile(r"^(\.L_\w+):")
 _TARGET = re.compile(r"`\((\.L_\w+)\)")
 _KERNEL = re.compile(r"^\s*\.section\s+\.text\.([\w$]+)")
+_SHOWN = re.compile(r"^\.L_\w+:|^\s*/\*[0-9a-f]{4,}\*/|^\s*//## ")
 
 # Kind -> what an opcode of that kind begins with.
 TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTCHMMA", "UTCIMMA",
@@ -162,6 +163,17 @@ def read_listings(text: str) -> list[Listing]:
         elif found and (instruction := _INSTRUCTION.match(row)):
             found[-1][1].append(_read_line(instruction))
     return [Listing(name, tuple(lines), labels) for name, lines, labels in found]
+
+
+def read_section(text: str, kernel: str) -> Iterator[str]:
+    """The lines of nvdisasm's text that are labels, instructions and what it says of their source, of one kernel."""
+    inside = False
+    for row in text.splitlines():
+        if row.lstrip().startswith(".section"):
+            found = _KERNEL.match(row)
+            inside = found is not None and found[1] == kernel
+        elif inside and _SHOWN.match(row):
+            yield row.rstrip()
 
 
 def _read_line(instruction: re.Match) -> Line:
