@@ -11,7 +11,7 @@ import msgspec
 
 from ..pipeline.stages import Stage, source_digest
 from .collect import Built, keys_of
-from .facts import Inputs, facts_name, read_facts
+from .facts import Facts, Inputs, facts_name, read_facts
 from .history import History
 from .history_view import HistoryView, view_history
 from .kept import Kept
@@ -47,9 +47,7 @@ class _Kernel:
         return [one for found in self.libraries for one in found]
 
 
-def packed_kernels(
-    built: Sequence[Built], history: History, kept: Kept, root: Path = Path(), jobs: int = 1
-) -> dict[str, str]:
+def packed_kernels(built: Sequence[Built], history: History, kept: Kept, root: Path, jobs: int) -> dict[str, str]:
     """The packed part of each name; ``root`` is the folder whose sources are shown. Raises InvalidInput[write-failed]."""
     kernels = _by_name(built, history)
     files = SourceFiles(root)
@@ -104,7 +102,7 @@ def _sources(names: Iterable[str], kernel: _Kernel, files: SourceFiles) -> dict[
     return {name: hashlib.sha256(repr(files.read(name, bytecode)).encode()).hexdigest()[:32] for name in names}
 
 
-def _render(kernel: _Kernel, facts: Mapping[str, object], files: SourceFiles) -> _Part:
+def _render(kernel: _Kernel, facts: Mapping[str, Facts], files: SourceFiles) -> _Part:
     texts, names = [], []
     for library in kernel.libraries:
         built, inputs, views = zip(*library, strict=True)

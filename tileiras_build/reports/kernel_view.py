@@ -151,7 +151,7 @@ def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: Facts) -> 
     if not names:
         yield "No source lines are known."
     elif not numbers:
-        yield f"The source, {names[0]}, is not in the folder that this report was made in."
+        yield f"The source, {names[0]}, is not in the project's folder."
     elif others := [name for name in names if name not in numbers]:
         yield f"Without the source of: {', '.join(others)}."
     yield from facts.missing.values()

@@ -18,6 +18,7 @@ from .folder import facts_path, history_path, page_path, timeline_path, trace_pa
 from .history import NUMBERS, Values, read_history, write_history
 from .kept import Kept
 from .kernel_parts import packed_kernels
+from .project import project_root
 from .render import KERNEL_PAGE, PAGE, render, unpack
 from .timeline import Timeline, chrome_trace, read_timeline
 
@@ -78,7 +79,7 @@ def write_report(
     if baseline is not None:
         before = dict(baseline.rows)
     page = page or page_path(build_dir)
-    packed = packed_kernels(built, history, Kept(facts_path(build_dir)), jobs=form.jobs)
+    packed = packed_kernels(built, history, Kept(facts_path(build_dir)), project_root(build_dir), form.jobs)
     parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
     since = LAST if baseline is None else baseline.name
     files[page] = render_page(str(build_dir), rows, before, timeline, since, parts).encode()
