@@ -79,7 +79,7 @@ class Listing:
         """The instructions between each backward jump and where it leads, in order of their ends."""
         found = []
         for number, line in enumerate(self.lines):
-            start = self.labels.get(line.jumps_to) if line.opcode in BRANCH else None
+            start = self.labels.get(line.jumps_to) if line.opcode in BRANCH and line.jumps_to else None
             # A kernel ends in a jump to itself.
             if start is not None and start < number:
                 found.append(range(start, number + 1))
