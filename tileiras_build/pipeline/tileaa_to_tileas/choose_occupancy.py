@@ -21,6 +21,7 @@ from ..analysis.kept_tiles import kept_words, tile_words
 from ..analysis.kinds import is_tile
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 
 
@@ -33,10 +34,10 @@ class ChooseOccupancy(EdgePass):
         for func in module.body.block.ops:
             if is_entry(func) and (asked := hint(func, job, "occupancy")):
                 chosen = _choose(func, asked, job)
-                func.occupancy, func.occupancy_asked = chosen, asked if chosen != asked else None
+                row(func).occupancy, row(func).occupancy_asked = chosen, asked if chosen != asked else None
             elif is_entry(func) and (words := _waiting_words(func)):
                 ctas = ctas_beside_rows(words, choose_warps(func, job), job.target)
-                func.occupancy = ctas if ctas > 1 else None
+                row(func).occupancy = ctas if ctas > 1 else None
 
 
 def _choose(func: Operation, asked: int, job: Job) -> int:
