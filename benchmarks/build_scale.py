@@ -240,10 +240,6 @@ class Library:
         """Run our SConstruct."""
         return run_scons(folder or self.folder, f"sm={self.sm}", f"-j{self.jobs}", *arguments, server=server)
 
-    def build(self, server: Server) -> Run:
-        """Run our SConstruct in a fork of the server."""
-        return self._command("build", f"sm={self.sm}", f"-j{self.jobs}", server=server)
-
     def lower(self, server: Server | None = None) -> Run:
         """One kernel by a command, for the first target."""
         target = parse_targets(self.sm)[0].number
@@ -380,16 +376,9 @@ def measure_served(library: Library, times: Callable) -> list[Row]:
     with Server(library.folder) as server:
         for _ in range(2):  # the first one starts it, and its environment is new
             edit(library, lambda: library.scons("-Q", server=server))
-            library.build(server)
             server.wait()
         return [
-            times("nothing to do, `tileiras-build build` served", lambda: library.build(server)),
-            times(
-                "one kernel edited, workers served", lambda: edit(library, lambda: library.scons("-Q", server=server))
-            ),
-            times(
-                "one kernel edited, `tileiras-build build` served", lambda: edit(library, lambda: library.build(server))
-            ),
+            times("one kernel edited, served", lambda: edit(library, lambda: library.scons("-Q", server=server))),
             times("lower, one kernel, served", lambda: library.lower(server)),
         ]
 
