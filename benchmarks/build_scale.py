@@ -364,15 +364,14 @@ def measure(library: Library, repeat: int) -> list[Row]:
     rows.append(times("lower, one kernel", library.lower))
     if find_peers():
         library.run_ninja(library.ninja)  # what seeding changed after its start
-        ninja = lambda: library.run_ninja(library.ninja)
-        rows.append(times("ninja with tileiras, nothing to do", ninja))
+        rows.append(times("ninja with tileiras, nothing to do", ninja := lambda: library.run_ninja(library.ninja)))
         rows.append(times("ninja, one kernel edited", lambda: edit(library, ninja)))
         rows.append(times("tileiras, one kernel", library.tileiras))
     return rows
 
 
 def measure_served(library: Library, times: Callable) -> list[Row]:
-    """What a warm server makes of the edits."""
+    """Rows with a warm server."""
     with Server(library.folder) as server:
         for _ in range(2):  # the first one starts it, and its environment is new
             edit(library, lambda: library.scons("-Q", server=server))
