@@ -1,5 +1,7 @@
 """The facts of tile operations: all rows have them, no two disagree, and what is not listed is an error."""
 
+from types import SimpleNamespace
+
 import pytest
 from xdsl.dialects import arith as xdsl_arith
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -53,6 +55,19 @@ def test_two_rows_of_a_name_agree():
     register({"arith.addi": FACTS["arith.addi"]})
     with pytest.raises(InternalError, match="arith.addi has two rows"):
         register({"arith.addi": Facts(Layouts.OWN)})
+
+
+OF_ROWS = (
+    "is_counted_loop is_loop is_choice is_structured is_combination is_agents is_continue is_break is_exit is_yield"
+)
+OF_ROWS += " is_leave is_access is_exchange is_store is_fence"
+
+
+@pytest.mark.parametrize("ask", OF_ROWS.split())
+def test_what_is_true_of_rows_alone(ask):
+    """What such a question is true of is taken for a TableOperation by its type."""
+    asked = [name for name in FACTS if getattr(facts, ask)(SimpleNamespace(name=name))]
+    assert asked and set(asked) <= {row.name for row in (*OPERATIONS, *COUNTERPARTS.values(), *SCHEDULED)}
 
 
 def test_facts_are_of_the_name():

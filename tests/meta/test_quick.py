@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections import Counter
 from fnmatch import fnmatchcase
 
 import pytest
@@ -32,6 +33,13 @@ def test_every_pattern_has_files(pattern):
 @pytest.mark.parametrize("name", rows()[1])
 def test_every_sampled_file_is_there(name):
     assert (TESTS / name).is_file()
+
+
+def test_no_two_files_of_tests_are_imported_by_one_name():
+    """pytest refuses the second one, which is seen only where both are collected."""
+    tests = [path for path in FILES if path.name.startswith("test_") and path.suffix == ".py"]
+    names = Counter(path.name for path in tests if not (path.parent / "__init__.py").exists())
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)

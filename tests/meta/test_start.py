@@ -19,6 +19,7 @@ LIBRARIES = {
     "cuda.tile",
     "importlib.metadata",
     "rich",
+    "jinja2",
 }
 STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
 

@@ -12,8 +12,9 @@ from tests.reports.sample_report import NAMES, write_build
 from tests.reports.test_page import browser, column, data_of  # noqa: F401  (a fixture)
 from tileiras_build.cli import main
 from tileiras_build.estimate.builds import Problem, estimate_kernel
-from tileiras_build.reports.collect import Problems, read_rows, remember
+from tileiras_build.reports.collect import Problems, read_rows, remember, values_of
 from tileiras_build.reports.export import json_text
+from tileiras_build.reports.history import NUMBERS, History
 from tileiras_build.reports.page import render_page
 
 KERNEL = "vector_add_f32"
@@ -74,13 +75,12 @@ def test_changes_show_estimates_that_both_have(build, tmp_path, capsys):
 
 
 def test_another_problem_leaves_what_is_compared_with(build):
-    plain = read_rows(build)
-    before = remember(build, [replace(plain[0], registers=1), *plain[1:]])
-    assert before is None
-    before = remember(build, plain)
+    plain, history = read_rows(build), History()
+    earlier = [replace(plain[0], registers=1), *plain[1:]]
+    assert remember(history, earlier, 1.0) is None
+    before = remember(history, plain, 2.0)
     estimated = [replace(row, microseconds=1.0, estimate_limit="DRAM") for row in plain]
-    assert remember(build, estimated) == before == remember(build, plain)
-    assert before[plain[0].key]["registers"] == 1
+    assert remember(history, estimated, 3.0, "grid 1") == before == remember(history, plain, 4.0) == values_of(earlier)
 
 
 def test_parameters_that_are_not_set_are_not_estimated(build):
@@ -105,10 +105,8 @@ def test_wrong_words_are_refused(build, capsys, words, id):
 def test_the_page_has_columns_where_something_is_estimated(browser, build, tmp_path):  # noqa: F811
     plain = read_rows(build)
     rows = [replace(plain[0], microseconds=12.5, estimate_limit="DRAM reads"), *plain[1:]]
-    before = {
-        row.key: {**data, "microseconds": 10.0}
-        for row, data in zip(rows, data_of(render_page("", plain, None, None))["rows"])
-    }
+    before = {key: (*values[:-1], 10.0) for key, values in values_of(plain).items()}
+    assert NUMBERS[-1] == "microseconds"
     page, without = tmp_path / "page.html", tmp_path / "without.html"
     page.write_text(render_page("build", rows, before, None))
     without.write_text(render_page("build", plain, None, None))

@@ -11,9 +11,10 @@ import pytest
 
 from tests.reports.sample_report import GPUS, NAMES, timeline, write_build
 from tileiras_build.errors import InvalidInput
-from tileiras_build.reports.collect import read_rows, remember
+from tileiras_build.reports.collect import read_rows, remember, values_of
 from tileiras_build.reports.export import csv_text, read_baseline
 from tileiras_build.reports.folder import history_path, page_path, timeline_path, trace_path
+from tileiras_build.reports.history import History
 from tileiras_build.reports.page import Baseline, render_page, write_report
 
 SHOWN = 200
@@ -41,15 +42,14 @@ def test_rows_hold_what_manifest_and_file_say(build):
 
 
 def test_report_compares_with_the_last_one_that_differed(build):
-    first = read_rows(build)
-    assert remember(build, first) is None
-    assert remember(build, first) is None
+    first, history = read_rows(build), History()
+    assert remember(history, first, 1.0) is None
+    assert remember(history, first, 2.0) is None
     write_build(build, seed=1, names=NAMES[:8])
     second = read_rows(build)
-    expected = {row.key: row.registers for row in first}
     for _ in range(2):
-        before = remember(build, second)
-        assert {key: row["registers"] for key, row in before.items()} == expected
+        assert remember(history, second, 3.0) == values_of(first)
+    assert len(history.builds) == 2
 
 
 def test_page_says_what_is_new_and_gone(build):
@@ -66,14 +66,15 @@ def test_page_says_what_is_new_and_gone(build):
 def test_page_is_compared_with_a_baseline_and_forgets_no_report(build):
     write_report(build)
     history = history_path(build).read_bytes()
-    baseline = Baseline("main.json", read_rows(build)[1:])
+    rows = read_rows(build)[1:]
+    baseline = Baseline("main.json", values_of(rows))
     write_build(build, seed=1, names=NAMES[:8])
     (build / "sm_120" / f"{NAMES[7]}.cubin").unlink()
     data = data_of(write_report(build, build / "page.html", baseline=baseline).read_text())
     assert data["since"] == "main.json" and data["gone"] == [f"{NAMES[7]} sm_120"]
     first, *rest = data["rows"]
     assert first["before"] is None and {
-        row.key: row.registers for row in baseline.rows if row.key not in data["gone"]
+        f"{row.kernel} {row.target}": row.registers for row in rows if f"{row.kernel} {row.target}" not in data["gone"]
     } == {f"{row['kernel']} {row['target']}": row["before"]["registers"] for row in rest}
     assert history_path(build).read_bytes() == history
 

@@ -27,8 +27,9 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.definition import TableOperation
 from ..errors import InternalError
-from ..pipeline.shared.accessors import expect, number_of, owner, parent, row
+from ..pipeline.shared.accessors import expect, number_of, numbers_of, owner, parent, row
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
@@ -42,8 +43,8 @@ def check_clusters(module: ModuleOp) -> int:
     """Check every kernel of a nv_tileas module; how many loads and pipelines of several CTAs were looked at."""
     count = 0
     for kernel in kernels_of(module):
-        loads = [op for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
-        pairs = [op for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
+        loads = [row(op) for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
+        pairs = [row(op) for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
         count += len(loads) + len(pairs)
         differing = _differing(kernel) if loads or pairs else set()
         for load in loads:
@@ -107,7 +108,7 @@ def _mark(op: Operation, index: int, found: set[SSAValue]) -> None:
 
 
 # ---- one load --------------------------------------------------------------------------------------------------
-def _check_load(kernel: Operation, load: Any, differing: set[SSAValue]) -> None:
+def _check_load(kernel: Operation, load: TableOperation, differing: set[SSAValue]) -> None:
     ctas = number_of(kernel, "num_ctas", 1)
     waits_for = load.pipeline.owner.attributes.get("ctas")
     if ctas < 2 or waits_for is None or waits_for.value.data != ctas:
@@ -137,7 +138,7 @@ def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) 
 
 
 # ---- shares ----------------------------------------------------------------------------------------------------
-def _check_shares(load: Any, ctas: int) -> None:
+def _check_shares(load: TableOperation, ctas: int) -> None:
     """Copy the tile, element by element, as the CTAs do."""
     placement, view = load.buffer.type.placement.data, load.view.type
     places: dict[tuple[int, ...], int] = {}
@@ -153,11 +154,11 @@ def _check_shares(load: Any, ctas: int) -> None:
             _fail(load, f"element {coordinates} goes to {places.get(coordinates)}, not to {placement.offset(index)}")
 
 
-def _copied(load: Any, ctas: int):
+def _copied(load: TableOperation, ctas: int):
     """(coordinates in the tile, element offset in the stage) of all that all CTAs fetch."""
     descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
     order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
-    box, shared = descriptor.attributes["box"].get_values(), load.attributes["multicast"].value.data
+    box, shared = numbers_of(descriptor, "box"), number_of(load, "multicast")
     for rank in range(ctas):
         ranges = []
         for dim, step in zip(order, box):
@@ -183,7 +184,7 @@ def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], pla
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------
-def _check_pair(kernel: Operation, pipeline: Any, differing: set[SSAValue]) -> None:
+def _check_pair(kernel: Operation, pipeline: TableOperation, differing: set[SSAValue]) -> None:
     found = {name: [row(op) for op in kernel.walk() if op.name == name] for name in (PRODUCT, MEMORY, COMMIT, ACQUIRE)}
     alike = all("pair" in op.attributes for op in found[PRODUCT] + found[MEMORY])
     if number_of(kernel, "num_ctas", 1) != 2 or [len(found[PRODUCT]), len(found[COMMIT]), alike] != [
@@ -194,8 +195,8 @@ def _check_pair(kernel: Operation, pipeline: Any, differing: set[SSAValue]) -> N
         _fail(pipeline, "not one product of two CTAs in tensor memory of both")
     loads = [row(op) for op in kernel.walk() if op.name == LOAD and row(op).pipeline is pipeline.results[0]]
     brought = sum(load.buffer.type.placement.data.size_bytes for load in loads)
-    if brought != pipeline.attributes["bytes"].value.data:
-        _fail(pipeline, f"a stage of {brought} bytes expects {pipeline.attributes['bytes'].value.data}")
+    if brought != number_of(pipeline, "bytes"):
+        _fail(pipeline, f"a stage of {brought} bytes expects {number_of(pipeline, 'bytes')}")
     for load in loads:
         if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
             _fail(load, "its tile is not this CTA's part")

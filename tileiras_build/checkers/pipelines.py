@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.definition import TableOperation
 from ..dialects.nv_tileas.types import PipelineType
-from ..pipeline.shared.accessors import expect, given, owner, row
+from ..pipeline.shared.accessors import expect, given, number_of, owner, row
 from .program_paths import LOOPS, kernels_of
 from .program_runs import ProgramRun
 
@@ -151,36 +151,36 @@ class _Agent(ProgramRun):
     def step(self, op: Operation) -> None:
         """Follow the integers and the items of the pipelines."""
         if (step := STEPS.get(op.name)) is not None:
-            step(self, op)
+            step(self, row(op))
         elif len(op.results) == 1:
             self.numbers[op.results[0]] = self.number(op)
 
     # ---- events ------------------------------------------------------------------------------------------------
-    def advance(self, op: Any) -> None:
+    def advance(self, op: TableOperation) -> None:
         token, stages = self.numbers.get(op.token), op.pipeline.type.stages.data
         if token is not None:
             following = token + 2
             token = (token & 1) ^ 1 if following >= 2 * stages else following
         self.numbers[op.results[0]] = token
 
-    def _expect(self, op: Any, item: int, pipeline: Any = None) -> None:
+    def _expect(self, op: TableOperation, item: int, pipeline: TableOperation | None = None) -> None:
         stages = (pipeline or op.pipeline).type.stages.data
         want = 2 * (item % stages) + (item // stages) % 2
         if (token := self.numbers.get(op.token)) != want:
             self.fail(f"{op.name} of item {item} has token {token}, not {want}")
 
-    def acquire(self, op: Any) -> None:
+    def acquire(self, op: TableOperation) -> None:
         self.reuse(op)
         self.events.append(_Event("fill", op.pipeline))
 
-    def reuse(self, op: Any) -> None:
+    def reuse(self, op: TableOperation) -> None:
         """A stage, or accumulators, that are overwritten: what they held before was read and released."""
         pipeline, item = op.pipeline, self.acquired[op.pipeline]
         self._expect(op, item)
         self.events.append(_Event("acquire", pipeline, "release", item + 1 - pipeline.type.stages.data))
         self.acquired[pipeline] += 1
 
-    def wait(self, op: Any) -> None:
+    def wait(self, op: TableOperation) -> None:
         pipeline, item = op.pipeline, self.waited[op.pipeline]
         self._expect(op, item)
         if pipeline in self.filled and self.filled[pipeline] <= item:
@@ -191,7 +191,7 @@ class _Agent(ProgramRun):
         self.events.append(_Event("wait", pipeline, "fill", item + 1))
         self.waited[pipeline] += 1
 
-    def release(self, op: Any) -> None:
+    def release(self, op: TableOperation) -> None:
         if op.enabled is not None and self.numbers.get(op.enabled) == 0:
             return
         pipeline, behind = op.pipeline, int("behind" in op.attributes)
@@ -213,14 +213,14 @@ class _Agent(ProgramRun):
         self.filled[pipeline] += 1
         self.events.append(_Event("fill", pipeline))
 
-    def _items(self, op: Any) -> set[tuple[SSAValue, int]]:
+    def _items(self, op: TableOperation) -> set[tuple[SSAValue, int]]:
         """What an operation reads: the item of each stage it names, which must be there."""
         if hasattr(op, "stage"):
             return {self._item(op, op.buffer, self.numbers.get(op.stage))}
         places = ((op.lhs, op.lhs_stage), (op.rhs, op.rhs_stage))
         return {self._item(op, buffer, self.numbers.get(stage)) for buffer, stage in places if stage is not None}
 
-    def _item(self, op: Any, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
+    def _item(self, op: TableOperation, buffer: SSAValue, stage: int | None) -> tuple[SSAValue, int]:
         pipeline = self.pipelines[buffer]
         held = range(self.released[pipeline], self.waited[pipeline])
         item = next((item for item in held if item % _stages(pipeline) == stage), None)
@@ -228,23 +228,23 @@ class _Agent(ProgramRun):
             self.fail(f"{op.name} reads stage {stage}, which holds no item that was waited for and is not released")
         return pipeline, item
 
-    def read(self, op: Any) -> None:
+    def read(self, op: TableOperation) -> None:
         """A stage that the other agent fills; ``rings`` looks at those that this one copies to."""
         if op.buffer in self.pipelines:
             self._items(op)
 
-    def multiply(self, op: Any) -> None:
+    def multiply(self, op: TableOperation) -> None:
         self.under_way.append(self._items(op))
         self.finish(op)
 
-    def finish(self, op: Any) -> None:
+    def finish(self, op: TableOperation) -> None:
         """At most ``pending`` products stay under way; one that does not say waits for none."""
         if "pending" not in op.attributes:
             return
-        pending = op.attributes["pending"].value.data
+        pending = number_of(op, "pending")
         self.under_way = self.under_way[len(self.under_way) - pending :] if pending else []
 
-    def issue(self, op: Any) -> None:
+    def issue(self, op: TableOperation) -> None:
         """A commit gives the stage back once the product is done, so nothing is under way for the program."""
         if op.waits:
             self.wait(op)
@@ -256,7 +256,7 @@ class _Agent(ProgramRun):
         if op.acc_stage is not None:
             self._adds(op)
 
-    def _adds(self, op: Any) -> None:
+    def _adds(self, op: TableOperation) -> None:
         """The sum that a product adds to is acquired and not filled."""
         if (pipeline := self.sums.get(op.acc)) is None:
             self.fail("a product adds to a sum that is never filled")
@@ -264,7 +264,7 @@ class _Agent(ProgramRun):
         if self.acquired[pipeline] != item + 1 or self.numbers.get(op.acc_stage) != item % stages:
             self.fail(f"a product adds to sum {item} in stage {self.numbers.get(op.acc_stage)}, which is not acquired")
 
-    def commit(self, op: Any) -> None:
+    def commit(self, op: TableOperation) -> None:
         item = self.filled[op.ready]
         if op.token is not None:
             self._expect(op, item, op.ready)
@@ -272,7 +272,7 @@ class _Agent(ProgramRun):
                 self.fail(f"sum {item} is filled and not acquired")
         self._fill_item(op.ready)
 
-    def use_sum(self, op: Any) -> None:
+    def use_sum(self, op: TableOperation) -> None:
         """A tile in tensor memory that has stages is that of an item which was waited for and is not released."""
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
         if tile not in self.sums:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.definition import TableOperation
 from ..dialects.nv_tileas.types import BufferType
 from ..errors import InternalError
 from ..pipeline.analysis.distinct_tiles import stores_distinct_tiles
@@ -40,7 +41,7 @@ def check_tma_stores(module: ModuleOp) -> int:
 
 def _check_kernel(kernel: Operation) -> int:
     paths = paths_of(kernel)
-    stores = [op for op in paths.following if op.name == STORE]
+    stores = [row(op) for op in paths.following if op.name == STORE]
     earlier = dependencies(paths) if stores else {}
     for store in stores:
         if _scratch(store).start % PATTERN_BYTES:
@@ -85,7 +86,7 @@ def _buffers(op: Operation) -> list[SSAValue]:
 
 
 def _check_writing(
-    kernel: Operation, paths: ProgramPaths, store: Operation, earlier: dict[Operation, set[Operation]]
+    kernel: Operation, paths: ProgramPaths, store: TableOperation, earlier: dict[Operation, set[Operation]]
 ) -> None:
     def relies(op: Operation) -> bool:
         return op.name == FENCE or (op.name in ACCESSES and store in earlier[op] and not is_apart(op))

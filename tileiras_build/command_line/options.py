@@ -217,8 +217,12 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--html", metavar="PAGE", help=what)
     form.add_argument("--json", action="store_true", help="print JSON instead of text for people; sizes in bytes")
     form.add_argument("--csv", action="store_true", help="print CSV, with the same columns")
-    what = "show what has changed since a report's --json was kept: in the table, the page, or as JSON"
-    parser.add_argument("--against", metavar="BASELINE.json", help=what)
+    what = "with --html: write a page for each kernel too, into a folder beside it, instead of all into one file"
+    parser.add_argument("--pages", action="store_true", help=what)
+    what = "with --html: name this build, so that later reports can be compared with it"
+    parser.add_argument("--keep", metavar="NAME", help=what)
+    what = "show what has changed since a report's --json was kept, or a build was by --keep: in the table, the page, or as JSON"
+    parser.add_argument("--against", metavar="BASELINE", help=what)
     what = "show how long kernels take, by the model of `estimate`, on the arguments that `scons verify` has compared them with"
     parser.add_argument("--estimate", action="store_true", help=what)
     _add_problem(parser)

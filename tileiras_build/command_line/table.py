@@ -102,6 +102,8 @@ COMMANDS: tuple[Command, ...] = (
         (
             ("report build", "the table of the last build"),
             ("report build --html page.html", "the HTML report"),
+            ("report build --html pages/index.html --pages", "the same, with a page for each kernel"),
+            ("report build --html page.html --keep v1", "and remember this build as v1"),
             ("report build --json", "for programs, and what later reports are compared with"),
             ("report build --against main.json", "what has changed since, kernel by kernel"),
             ("report build --html page.html --grid 32,32 --set a=4096x4096", "and the estimated time of kernels with this array"),

@@ -10,10 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
+from typing import TYPE_CHECKING, Generic, TypeGuard, TypeVar
 
 from xdsl.ir import Operation
 
 from ..errors import InternalError
+
+if TYPE_CHECKING:
+    from .definition import TableOperation
+
+Kind = TypeVar("Kind", bound=Operation)
 
 
 class Layouts(Enum):
@@ -122,55 +128,62 @@ def register(facts: Mapping[str, Facts]) -> None:
 
 
 # ---- questions -----------------------------------------------------------------------------------
-def _question(answer: Callable[[Facts], bool]) -> Callable[[Operation], bool]:
-    """A question about operations. Passes ask it of every operation they walk over: an answer is found once by name."""
-    known: dict[str, bool] = {}
+class _Questions(Generic[Kind]):
+    """Questions about operations that are true of those of one class alone."""
 
-    def ask(op: Operation) -> bool:
-        try:
-            return known[op.name]
-        except KeyError:
-            return known.setdefault(op.name, answer(facts_of(op)))
+    def make(self, answer: Callable[[Facts], bool]) -> Callable[[Operation], TypeGuard[Kind]]:
+        """One question. Passes ask it of every operation they walk over: an answer is found once by name."""
+        known: dict[str, bool] = {}
 
-    return ask
+        def ask(op: Operation) -> TypeGuard[Kind]:
+            try:
+                return known[op.name]
+            except KeyError:
+                return known.setdefault(op.name, answer(facts_of(op)))
 
+        return ask
+
+
+_of_all: _Questions[Operation] = _Questions()
+# True of no operation that FACTS lists itself.
+_of_rows: _Questions[TableOperation] = _Questions()
 
 LOOPS = frozenset({Structure.COUNTED_LOOP, Structure.LOOP})
 STRUCTURED = LOOPS | {Structure.CHOICE}
 EXITS = frozenset({Structure.CONTINUE, Structure.BREAK})
 LEAVES = EXITS | {Structure.YIELD}
 
-is_entry = _question(lambda facts: facts.structure is Structure.ENTRY)
-is_counted_loop = _question(lambda facts: facts.structure is Structure.COUNTED_LOOP)
-is_loop = _question(lambda facts: facts.structure in LOOPS)
-is_choice = _question(lambda facts: facts.structure is Structure.CHOICE)
+is_entry = _of_all.make(lambda facts: facts.structure is Structure.ENTRY)
+is_counted_loop = _of_rows.make(lambda facts: facts.structure is Structure.COUNTED_LOOP)
+is_loop = _of_rows.make(lambda facts: facts.structure in LOOPS)
+is_choice = _of_rows.make(lambda facts: facts.structure is Structure.CHOICE)
 # A loop or a choice: what carries values into regions, or out of them.
-is_structured = _question(lambda facts: facts.structure in STRUCTURED)
+is_structured = _of_rows.make(lambda facts: facts.structure in STRUCTURED)
 # Of reductions and scans.
-is_combination = _question(lambda facts: facts.structure is Structure.COMBINATION)
-is_agents = _question(lambda facts: facts.structure is Structure.AGENTS)
+is_combination = _of_rows.make(lambda facts: facts.structure is Structure.COMBINATION)
+is_agents = _of_rows.make(lambda facts: facts.structure is Structure.AGENTS)
 # Ends of regions: an iteration's, a loop's, both of these, any other's, all but a function's.
-is_continue = _question(lambda facts: facts.structure is Structure.CONTINUE)
-is_break = _question(lambda facts: facts.structure is Structure.BREAK)
-is_exit = _question(lambda facts: facts.structure in EXITS)
-is_yield = _question(lambda facts: facts.structure is Structure.YIELD)
-is_leave = _question(lambda facts: facts.structure in LEAVES)
+is_continue = _of_rows.make(lambda facts: facts.structure is Structure.CONTINUE)
+is_break = _of_rows.make(lambda facts: facts.structure is Structure.BREAK)
+is_exit = _of_rows.make(lambda facts: facts.structure in EXITS)
+is_yield = _of_rows.make(lambda facts: facts.structure is Structure.YIELD)
+is_leave = _of_rows.make(lambda facts: facts.structure in LEAVES)
 
-is_cheap = _question(lambda facts: facts.cheap)
+is_cheap = _of_all.make(lambda facts: facts.cheap)
 # The result is the operand under other coordinates; or that, laid out anew, or rounded; the same number; zeros if it is.
-renames = _question(lambda facts: Keeps.ELEMENTS in facts.keeps)
-passes_through = _question(lambda facts: bool(facts.keeps & (Keeps.ELEMENTS | Keeps.TILE | Keeps.ROUNDED)))
-keeps_value = _question(lambda facts: Keeps.VALUE in facts.keeps)
-keeps_zeros = _question(lambda facts: Keeps.ZEROS in facts.keeps)
+renames = _of_all.make(lambda facts: Keeps.ELEMENTS in facts.keeps)
+passes_through = _of_all.make(lambda facts: bool(facts.keeps & (Keeps.ELEMENTS | Keeps.TILE | Keeps.ROUNDED)))
+keeps_value = _of_all.make(lambda facts: Keeps.VALUE in facts.keeps)
+keeps_zeros = _of_all.make(lambda facts: Keeps.ZEROS in facts.keeps)
 
 # Accesses that tokens order, and those that write; the two are an exchange's.
 _ACCESS, _LATER = Effect.READ | Effect.WRITE, Effect.WRITE | Effect.FENCE | Effect.BARRIER
-is_access = _question(lambda facts: bool(facts.effect & _ACCESS) and Effect.COPY not in facts.effect)
-is_exchange = _question(lambda facts: facts.effect == _ACCESS)
-is_store = _question(lambda facts: facts.effect == Effect.WRITE)
-is_fence = _question(lambda facts: Effect.FENCE in facts.effect)
+is_access = _of_rows.make(lambda facts: bool(facts.effect & _ACCESS) and Effect.COPY not in facts.effect)
+is_exchange = _of_rows.make(lambda facts: facts.effect == _ACCESS)
+is_store = _of_rows.make(lambda facts: facts.effect == Effect.WRITE)
+is_fence = _of_rows.make(lambda facts: Effect.FENCE in facts.effect)
 # What reads must not be moved over; what nothing that is seen from outside must be moved over; what tokens order.
-changes_memory = _question(lambda facts: bool(facts.effect & _LATER))
-acts_outside = _question(lambda facts: bool(facts.effect & (_LATER | Effect.OUTPUT)))
-is_ordered = _question(lambda facts: bool(facts.effect & (_ACCESS | Effect.FENCE)))
-waits_for_grid = _question(lambda facts: Effect.GRID in facts.effect)
+changes_memory = _of_all.make(lambda facts: bool(facts.effect & _LATER))
+acts_outside = _of_all.make(lambda facts: bool(facts.effect & (_LATER | Effect.OUTPUT)))
+is_ordered = _of_all.make(lambda facts: bool(facts.effect & (_ACCESS | Effect.FENCE)))
+waits_for_grid = _of_all.make(lambda facts: Effect.GRID in facts.effect)

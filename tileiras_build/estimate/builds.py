@@ -23,19 +23,29 @@ class Problem:
         """From ``NAME=VALUE`` and ``X[,Y[,Z]]``. Raises InvalidInput[estimate-set]."""
         return cls(read_settings(settings), read_extents(grid, "grid"))
 
+    @property
+    def text(self) -> str:
+        """What people are told of it."""
+        words = [f"grid {'x'.join(map(str, self.grid))}", *(f"{name}={value}" for name, value in self.settings.items())]
+        return ", ".join(words)
+
 
 @dataclass(frozen=True)
 class Estimated:
-    """Microseconds, and the bound that they are."""
+    """Microseconds, and the bound that they are; the clocks of all bounds on a ``machine``, and what the model had to assume."""
 
     microseconds: float
     limit: str
+    bounds: Mapping[str, float]
+    machine: str
+    assumed: tuple[str, ...] = ()
 
 
 def estimate_kernel(cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem) -> Estimated | None:
     """None where the kernel has other parameters than those that are set, or the model has no answer for it."""
     from .kernels import read_kernels
     from .model import estimate
+    from .report import remarks
 
     if name not in manifest:
         return None
@@ -44,4 +54,4 @@ def estimate_kernel(cubin: bytes, name: str, manifest: Mapping[str, Manifest], p
         found = estimate(read_kernels(cubin)[name], launch, {})
     except TileirasError:
         return None
-    return Estimated(found.microseconds, found.limit)
+    return Estimated(found.microseconds, found.limit, found.bounds, found.machine.name, tuple(remarks(found)))

@@ -6,24 +6,42 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 
 from ..units import size_text
+from .history import NUMBERS, Values
 
 
 @dataclass(frozen=True)
 class Measure:
     """One kernel on one GPU: numbers, and bytes of spills, stack and shared memory; ``microseconds`` is estimated, None = not asked."""
 
-    registers: int | None
-    spills: int | None
-    shared: int | None
-    stack: int | None
-    instructions: int | None
+    registers: float | None
+    spills: float | None
+    shared: float | None
+    stack: float | None
+    instructions: float | None
     microseconds: float | None
 
 
 COLUMNS = {"registers": "registers", "spills": "spills", "shared": "shared memory", "stack": "stack",
            "instructions": "instructions", "microseconds": "estimate"}  # fmt: skip
 _SIZES = ("spills", "shared", "stack")
-Key = tuple[str, str]  # kernel, target
+Key = tuple[str, str]  # kernel, with its library where several have one of that name, and target
+
+
+def measures_of(rows: Mapping[str, Values]) -> dict[Key, Measure]:
+    """What is compared of the numbers that a history keeps, by kernel and target with a space between."""
+    return {_key(key): _measure(dict(zip(NUMBERS, values, strict=True))) for key, values in rows.items()}
+
+
+def _key(text: str) -> Key:
+    kernel, _, target = text.rpartition(" ")
+    return kernel, target
+
+
+def _measure(number: Mapping[str, int | float | None]) -> Measure:
+    stores = number["spill_stores"]
+    spills = None if stores is None else stores + (number["spill_loads"] or 0)
+    names = ("shared", "stack", "instructions", "microseconds")
+    return Measure(number["registers"], spills, *(number[name] for name in names))
 
 
 def header(with_estimate: bool) -> tuple[str, ...]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from ..estimate.builds import Problem, estimate_kernel
-from ..files import read_file, write_files
+from ..estimate.builds import Estimated, Problem, estimate_kernel
+from ..files import read_file
 from ..launch_manifest import read_launch_manifest
 from ..targets import TARGETS, Target, find_target, name_of
-from .folder import cubins_of, history_path
+from .changes import Key
+from .history import NUMBERS, History, Values
 from .instructions import count_instructions
 from .occupancy import occupancy
+from .project import Member, read_members
 from .references import Compared, references_of
 from .resources import no_manifest, read_document
-
-VERSION = 1
-_ESTIMATED = ("microseconds", "estimate_limit")
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Row:
 
     ``instructions`` are those of its code. ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
     ``reference`` says how it agrees with its author's reference. ``microseconds`` are estimated for a problem, and
-    ``estimate_limit`` is the bound that they are. None = not known.
+    ``estimate_limit`` is the bound that they are. ``library`` is said where a project has several. None = not known.
     """
 
     kernel: str
@@ -48,11 +47,19 @@ class Row:
     reference: str | None = None
     microseconds: float | None = None
     estimate_limit: str | None = None
+    library: str | None = None
 
-    @property
-    def key(self) -> str:
-        """What identifies the row from one report to the next."""
-        return f"{self.kernel} {self.target}"
+
+@dataclass(frozen=True)
+class Built:
+    """One kernel on one GPU with what it is read from: its cubin, bytecode and symbol; and how it was compared and estimated."""
+
+    row: Row
+    member: Member
+    symbol: str
+    compared: Compared | None = None
+    problem: Problem | None = None
+    estimated: Estimated | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,12 @@ class Problems:
         """Whether there is anything to estimate."""
         return self.given is not None or self.of_references
 
+    @property
+    def text(self) -> str:
+        """What people are told of them; "" where nothing is estimated."""
+        words = ["compared launches"] if self.of_references else []
+        return "; ".join([*words, *([self.given.text] if self.given else [])])
+
     def of(self, compared: Compared | None) -> Problem | None:
         """The problem of one kernel."""
         return compared.problem if self.of_references and compared else self.given
@@ -75,32 +88,38 @@ class Problems:
 NO_PROBLEMS = Problems()
 
 
-def read_rows(
-    build_dir: Path, without: Collection[tuple[str, str]] = (), problems: Problems = NO_PROBLEMS
-) -> list[Row]:
-    """The rows of every cubin of ``build_dir`` but (folder, name) ``without``, with estimates for ``problems``.
+def read_rows(build_dir: Path, problems: Problems = NO_PROBLEMS) -> list[Row]:
+    """The rows of every cubin of ``build_dir``, as ``read_built`` finds them."""
+    return [one.row for one in read_built(build_dir, problems=problems)]
+
+
+def read_built(build_dir: Path, without: Collection[Path] = (), problems: Problems = NO_PROBLEMS) -> list[Built]:
+    """The kernels of the cubins of ``build_dir``, and of the project's libraries that are elsewhere, but for the cubins ``without``.
 
     Raises InvalidInput where there is none, or a file is damaged.
     """
-    cubins = [path for path in cubins_of(build_dir) if (path.parent.name, path.stem) not in without]
-    rows = [row for cubin in cubins for row in _rows_of(cubin, problems)]
-    if not rows:
+    members = read_members(build_dir)
+    several = len({member.library for member in members}) > 1
+    chosen = [member for member in members if member.cubin not in without]
+    found = [one for member in chosen for one in _built_of(member, problems, several)]
+    if not found:
         raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
-    return sorted(rows, key=lambda row: (row.kernel, TARGETS[row.target].number))
+    return sorted(found, key=lambda one: (one.row.kernel, TARGETS[one.row.target].number, one.row.library or ""))
 
 
-def _rows_of(cubin: Path, problems: Problems) -> list[Row]:
-    path = cubin.with_suffix(".json")
+def _built_of(member: Member, problems: Problems, several: bool) -> Iterator[Built]:
+    path = member.cubin.with_suffix(".json")
     document = read_document(path)
     try:
-        return list(_rows_of_document(document, read_file(cubin), references_of(cubin), problems))
+        found = list(_built_of_document(document, member, problems))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise no_manifest(path, error) from None
+    for one in found:
+        yield replace(one, row=replace(one.row, library=member.library)) if several else one
 
 
-def _rows_of_document(
-    document: dict, cubin: bytes, references: dict[str, Compared], problems: Problems
-) -> Iterator[Row]:
+def _built_of_document(document: dict, member: Member, problems: Problems) -> Iterator[Built]:
+    cubin, references = read_file(member.cubin), references_of(member.cubin)
     launches = read_launch_manifest(document).kernels if problems.wanted else {}
     target = find_target(name_of(document["target"]))
     for kernel, entry in document["kernels"].items():
@@ -109,7 +128,9 @@ def _rows_of_document(
         row = replace(row, instructions=_instructions(cubin, kernel), reference=compared.text if compared else None)
         problem = problems.of(compared)
         found = estimate_kernel(cubin, kernel, launches, problem) if problem else None
-        yield replace(row, microseconds=round(found.microseconds, 2), estimate_limit=found.limit) if found else row
+        if found is not None:
+            row = replace(row, microseconds=round(found.microseconds, 2), estimate_limit=found.limit)
+        yield Built(row, member, kernel, compared, problem, found)
 
 
 def _instructions(cubin: bytes, kernel: str) -> int | None:
@@ -142,40 +163,32 @@ def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:
     )
 
 
-def by_key(rows: list[Row]) -> dict[str, dict]:
-    """What other reports compare with."""
-    return {row.key: asdict(row) for row in rows}
+def keys_of(rows: Iterable[Row]) -> list[Key]:
+    """What identifies each row from one report to the next: kernel and GPU.
+
+    A library is part of that only where several have a kernel of this name, so that another one changes nothing for the rest.
+    """
+    given = list(rows)
+    count = Counter((row.kernel, row.target) for row in given)
+    label = lambda row: f"{row.kernel} [{row.library}]" if count[row.kernel, row.target] > 1 else row.kernel
+    return [(label(row), row.target) for row in given]
 
 
-def remember(build_dir: Path, rows: list[Row]) -> dict[str, dict] | None:
-    """Keep ``rows`` for the next report; the rows of the last report that differed, by key, None if there was none.
+def values_of(rows: Iterable[Row]) -> dict[str, Values]:
+    """The numbers that a history keeps."""
+    given = list(rows)
+    numbers = (tuple(getattr(row, name) for name in NUMBERS) for row in given)
+    return dict(zip(map(" ".join, keys_of(given)), numbers, strict=True))
+
+
+def remember(
+    history: History, rows: Iterable[Row], when: float, problem: str = "", name: str | None = None
+) -> dict[str, Values] | None:
+    """Add a build of these rows; the numbers of the last one that differed, by key, None if there was none.
 
     Reports of an unchanged build compare with the same one again, so that making a report twice, with estimates for one
     problem or another, loses nothing.
     """
-    now = by_key(rows)
-    last, before = _read_history(history_path(build_dir))
-    if now != last:
-        # What other estimates alone have changed leaves what the build is compared with.
-        before = before if last is not None and _built(now) == _built(last) else last
-        content = {"version": VERSION, "last": now, "before": before}
-        write_files({history_path(build_dir): json.dumps(content).encode()})
-    return before
-
-
-def _built(rows: dict[str, dict]) -> dict[str, dict]:
-    """The rows without what depends on the problem that is estimated."""
-    return {key: {name: row[name] for name in row if name not in _ESTIMATED} for key, row in rows.items()}
-
-
-def _read_history(path: Path) -> tuple[dict | None, dict | None]:
-    if not path.exists():
-        return None, None
-    try:
-        content = json.loads(read_file(path))
-        if content["version"] != VERSION:
-            raise ValueError(f"version {content['version']}, expected {VERSION}")
-        return content["last"], content["before"]
-    except (ValueError, KeyError, TypeError) as error:
-        message = f"this is not what an earlier report has said: {error}"
-        raise InvalidInput("report-history", message, location=Location(str(path)), remedy="delete it") from None
+    history.add(values_of(rows), when, problem, name)
+    before = history.before()
+    return None if before is None else history.comparable(before)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, one_of
 from ..estimate.builds import Problem
 from ..terminal import print_table
-from .changes import changed_documents, changes, header, summary
-from .collect import Problems, Row, read_rows
-from .export import csv_text, json_text, measures_of, read_baseline
-from .page import Baseline, write_report
+from .changes import changed_documents, changes, header, measures_of, summary
+from .collect import Problems, Row, read_rows, values_of
+from .export import csv_text, json_text, read_baseline
+from .folder import history_path
+from .history import read_history
+from .page import Baseline, Form, write_report
 from .resources import HEADER, ResourceRow, print_resources, read_folder
 
 
 def run(options: argparse.Namespace) -> None:
     """Print or write what is asked for.
 
-    Raises the errors of reading, InvalidInput[report-against] for CSV of changes, [report-grid] for ``--set`` without ``--grid``.
+    Raises the errors of reading, InvalidInput[report-against] for CSV of changes, [report-html] for what only a page has, [report-grid] for ``--set`` without ``--grid``.
     """
+    _check_form(options)
     folder, problems = Path(options.folder), _problems(options)
     if options.html:
         _write_page(folder, options, problems)
@@ -45,17 +49,38 @@ def _problems(options: argparse.Namespace) -> Problems:
 
 
 def _write_page(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
-    against = Path(options.against) if options.against else None
-    baseline = None if against is None else Baseline(against.name, read_baseline(against))
-    print(write_report(folder, Path(options.html), baseline=baseline, problems=problems))
+    baseline = None if options.against is None else _read_against(folder, options.against)
+    form = Form(options.pages, options.keep, os.cpu_count() or 1)
+    print(write_report(folder, Path(options.html), baseline=baseline, problems=problems, form=form))
+
+
+def _check_form(options: argparse.Namespace) -> None:
+    for name in ("pages", "keep"):
+        if getattr(options, name) and not options.html:
+            message = f"--{name} is for the HTML report"
+            raise InvalidInput("report-html", message, remedy=f"give --html PAGE, or leave --{name} out")
+
+
+def _read_against(folder: Path, name: str) -> Baseline:
+    """A file that --json has printed, or the build that --keep has named."""
+    path = Path(name)
+    if not path.exists():
+        history = read_history(history_path(folder))
+        number = history.named(name)
+        if number is not None:
+            return Baseline(name, history.at(number))
+        if known := sorted({one.name for one in history.builds if one.name}):
+            message = f"there is no file {name}, and no build of this name has been kept"
+            raise InvalidInput("report-baseline", message, remedy=one_of(name, known))
+    return Baseline(path.name, values_of(read_baseline(path)))
 
 
 def _print_changes(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
     if options.csv:
         remedy = "leave --csv or --against out, or ask for --json"
         raise InvalidInput("report-against", "changes are not written as CSV", remedy=remedy)
-    before = measures_of(read_baseline(Path(options.against)))
-    now = measures_of(read_rows(folder, problems=problems))
+    before = measures_of(_read_against(folder, options.against).rows)
+    now = measures_of(values_of(read_rows(folder, problems=problems)))
     # A report without estimates differs in none.
     estimated = all(any(one.microseconds is not None for one in measures.values()) for measures in (before, now))
     if options.json:

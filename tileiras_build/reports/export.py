@@ -13,7 +13,6 @@ import msgspec
 
 from ..errors import InvalidInput, Location
 from ..files import read_file
-from .changes import Key, Measure
 from .collect import Row
 
 VERSION = 1
@@ -51,13 +50,3 @@ def read_baseline(path: Path) -> list[Row]:
         message = f"this is not the JSON of a report: {error}"
         remedy = "write one with tileiras-build report DIR --json"
         raise InvalidInput("report-baseline", message, location=Location(str(path)), remedy=remedy) from None
-
-
-def measures_of(rows: Iterable[Row]) -> dict[Key, Measure]:
-    """What of rows is compared, by kernel and target."""
-    return {(row.kernel, row.target): _measure(row) for row in rows}
-
-
-def _measure(row: Row) -> Measure:
-    spills = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
-    return Measure(row.registers, spills, row.shared, row.stack, row.instructions, row.microseconds)

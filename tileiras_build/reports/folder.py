@@ -31,5 +31,15 @@ def page_path(build_dir: Path) -> Path:
 
 
 def history_path(build_dir: Path) -> Path:
-    """What the last two reports that differ have said, for the page's changes."""
+    """What reports have said, for the page's changes and each kernel's history."""
     return build_dir / NAME / "history.json"
+
+
+def project_path(build_dir: Path) -> Path:
+    """The project's libraries."""
+    return build_dir / NAME / "project.json"
+
+
+def facts_path(build_dir: Path) -> Path:
+    """The folder of what was found out about artifacts."""
+    return build_dir / NAME / "facts"

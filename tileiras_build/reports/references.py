@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ..estimate.builds import Problem
 
-SUFFIX = ".reference"  # of the file that a step of scons verify writes
+# Of the files that the steps of scons verify write.
+SUFFIX, VERIFIED = ".reference", ".verified"
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,26 @@ def _compared(kernel: dict) -> Compared:
     settings = kernel.get("settings")
     problem = None if settings is None else Problem(dict(settings), tuple(kernel["grid"]))
     return Compared(f"agrees, {kernel['share']:.0%} of tolerance", problem)
+
+
+def interpreted(cubin: Path, symbol: str) -> str | None:
+    """How a kernel, by its symbol, agrees with the interpreter, in words; None where its code was not compared, or another one since."""
+    verified = cubin.with_suffix(VERIFIED)
+    try:
+        # A file that is older than the PTX is of what was there before.
+        checks = json.loads(verified.read_bytes()) if _time(verified) >= _time(cubin.with_suffix(".ptx")) else []
+        return next((_check(check) for check in checks if check["entry"] == symbol), None)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _time(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+def _check(check: dict) -> str:
+    if check["reason"]:
+        return f"not compared: {check['reason']}"
+    grid = "x".join(map(str, check["grid"]))
+    how = f"{check['share']:.0%} of tolerance" if check["share"] else "bit for bit"
+    return f"agrees, {how} (grid {grid}, {check['elements']:,} elements)"

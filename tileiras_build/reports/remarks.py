@@ -16,11 +16,13 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.cuda_tile.location import source_location
+from ..dialects.definition import TableOperation
 from ..errors import Location
 from ..pipeline.analysis.axis_info import AxisAnalysis
 from ..pipeline.analysis.dot_atoms import atom_named, tensor_memory_atom_of, warpgroup_atom_of
 from ..pipeline.analysis.memory_access import VECTOR_BYTES, ViewFacts
 from ..pipeline.analysis.tensor_maps import TMA_ALIGNMENT, misalignments
+from ..pipeline.shared.accessors import number_of, numbers_of, string_of, tile_type
 from ..pipeline.shared.element_types import element_of
 from ..targets import Target
 
@@ -95,11 +97,11 @@ class _Kernel:
 
 
 # ---- memory --------------------------------------------------------------------------------------
-def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _tiled(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A load or store of a view's tile."""
     shape, bytes = list(op.view.type.tile), element_of(op.view.type.source.element_type).bytes
     yield from _selected(kernel, op, shape, bytes, _tiled_reasons(kernel, op))
-    unchecked = list(op.attributes["in_bounds"].get_values())
+    unchecked = list(numbers_of(op, "in_bounds"))
     if not all(unchecked):
         dims = [dim for dim, safe in enumerate(unchecked) if not safe]
         reason = f"the extents of dimensions {dims} are not known to be multiples of the tile's"
@@ -114,7 +116,7 @@ def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         )  # fmt: skip
 
 
-def _misalignments(kernel: _Kernel, op: Any) -> list[str]:
+def _misalignments(kernel: _Kernel, op: TableOperation) -> list[str]:
     """The promises that TMA would need."""
     return [
         f"{what} is only known to be a multiple of {bytes} bytes, and TMA needs {TMA_ALIGNMENT}"
@@ -122,7 +124,7 @@ def _misalignments(kernel: _Kernel, op: Any) -> list[str]:
     ]
 
 
-def _copied(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _copied(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A tile that TMA copies to or from shared memory."""
     shape, element = list(op.view.type.tile), element_of(op.view.type.source.element_type)
     what = "store" if _is_store(op) else "load"
@@ -132,16 +134,18 @@ def _copied(kernel: _Kernel, op: Any) -> Iterator[Remark]:
     yield kernel.remark(op, PASSED, MEMORY, name, message, notes)
 
 
-def _pointers(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _pointers(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A load or store through pointers."""
     if isinstance(op.value.type, TensorType):
         reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
         yield from _selected(kernel, op, list(op.value.type.get_shape()), element_of(op.value.type).bytes, [reason])
 
 
-def _selected(kernel: _Kernel, op: Any, shape: list[int], bytes: int, reasons: Iterable[str]) -> Iterator[Remark]:
+def _selected(
+    kernel: _Kernel, op: TableOperation, shape: list[int], bytes: int, reasons: Iterable[str]
+) -> Iterator[Remark]:
     what = "Store" if _is_store(op) else "Load"
-    held = op.attributes["vector"].value.data * bytes
+    held = number_of(op, "vector") * bytes
     instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
     notes = [("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes")]
     if "ragged" in op.attributes:
@@ -160,19 +164,18 @@ def _is_store(op: Operation) -> bool:
     return op.name.endswith("store")
 
 
-def _tiled_reasons(kernel: _Kernel, op: Any) -> list[str]:
+def _tiled_reasons(kernel: _Kernel, op: TableOperation) -> list[str]:
     """Every fact that alone keeps the access as narrow as it is."""
-    vector = op.attributes["vector"].value.data
-    semantic = op.attributes.get("mem_semantic")
-    if semantic is not None and semantic.data != "weak":
-        return [f"the access is {semantic.data}, not weak"]
+    vector = number_of(op, "vector")
+    if "mem_semantic" in op.attributes and (semantic := string_of(op, "mem_semantic")) != "weak":
+        return [f"the access is {semantic}, not weak"]
     return [reason for most, reason in width_limits(op, kernel.analysis) if most <= vector]
 
 
-def width_limits(op: Any, analysis: AxisAnalysis) -> list[tuple[int, str]]:
+def width_limits(op: TableOperation, analysis: AxisAnalysis) -> list[tuple[int, str]]:
     """(elements, reason) for each fact that limits the width of a tiled access; the least of them is the width."""
     facts = ViewFacts(op.view, analysis)
-    in_bounds = list(op.attributes["in_bounds"].get_values())
+    in_bounds = list(numbers_of(op, "in_bounds"))
     fastest = facts.order[0] if facts.order else 0
     source = facts.type.dim_map[fastest] if facts.order else 0
     if not facts.order or facts.type.source.strides[source] != 1 or facts.type.sparse.data == fastest:
@@ -204,30 +207,30 @@ def _multiple(known: int) -> str:
     return f"is only known to be a multiple of {known}" if known > 1 else "is not known to be a multiple of 2"
 
 
-def _conversion(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _conversion(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A change of layout that goes through shared memory."""
-    if (scratch := op.attributes.get("scratch_bytes")) is not None:
-        notes = (("SharedBytes", scratch.value.data), ("Tiles", len(op.results)))
+    if "scratch_bytes" in op.attributes:
+        notes = (("SharedBytes", number_of(op, "scratch_bytes")), ("Tiles", len(op.results)))
         yield kernel.remark(
             op, ANALYSIS, MEMORY, "RemarkMemoryLayoutConversion", "Tile changes threads through shared memory", notes
         )
 
 
 # ---- tensor cores --------------------------------------------------------------------------------
-def _product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
-    if (name := op.attributes.get("atom")) is None:
+    if "atom" not in op.attributes:
         reason = "no tensor-core instruction for {} x {} with {} accumulators on {}".format(*types, kernel.target.name)
         yield kernel.remark(
             op, FAILED, TENSORCORE, "RemarkTensorCoreMMAFailed", "MMA operation does not use Tensor Cores",
             (("Instruction", "fma"),), (reason,),
         )  # fmt: skip
         return
-    atom = atom_named(kernel.target, name.data)
+    atom = atom_named(kernel.target, string_of(op, "atom"))
     notes = (
         ("Instruction", f"Tensor-core {atom.ptx.split('.{')[0].split('.row.col')[0]}"),
         ("Shape", list(atom.shape)),
-        ("Warps", list(op.attributes["warps"].get_values())),
+        ("Warps", list(numbers_of(op, "warps"))),
     )
     message = "MMA operation successfully optimized to use Tensor Cores"
     yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
@@ -239,19 +242,19 @@ def _product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         )  # fmt: skip
 
 
-def _asynchronous_product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+def _asynchronous_product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     """A product whose operands lie in shared memory, by warpgroups or in tensor memory."""
     if op.name == "nv_tileas.async.dot":
         instruction = warpgroup_atom_of(op).ptx.partition(".m64")[0]
     else:
         instruction = f"tcgen05.mma of {tensor_memory_atom_of(op).a_type}"
     message = "MMA operation successfully optimized to use Tensor Cores"
-    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", op.attributes["atom"].data))
+    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", string_of(op, "atom")))
     yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
 
 
 def _element(value: SSAValue) -> object:
-    return value.type.element_type
+    return tile_type(value).element_type
 
 
 TENSOR_COPIES = {

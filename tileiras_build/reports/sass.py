@@ -20,6 +20,7 @@ _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*
 _LABEL = re.compile(r"^(\.L_\w+):")
 _TARGET = re.compile(r"`\((\.L_\w+)\)")
 _KERNEL = re.compile(r"^\s*\.section\s+\.text\.([\w$]+)")
+_SHOWN = re.compile(r"^\.L_\w+:|^\s*/\*[0-9a-f]{4,}\*/|^\s*//## ")
 
 # Kind -> what an opcode of that kind begins with.
 TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTCHMMA", "UTCIMMA",
@@ -78,7 +79,7 @@ class Listing:
         """The instructions between each backward jump and where it leads, in order of their ends."""
         found = []
         for number, line in enumerate(self.lines):
-            start = self.labels.get(line.jumps_to) if line.opcode in BRANCH else None
+            start = self.labels.get(line.jumps_to) if line.opcode in BRANCH and line.jumps_to else None
             # A kernel ends in a jump to itself.
             if start is not None and start < number:
                 found.append(range(start, number + 1))
@@ -162,6 +163,17 @@ def read_listings(text: str) -> list[Listing]:
         elif found and (instruction := _INSTRUCTION.match(row)):
             found[-1][1].append(_read_line(instruction))
     return [Listing(name, tuple(lines), labels) for name, lines, labels in found]
+
+
+def read_section(text: str, kernel: str) -> Iterator[str]:
+    """The lines of nvdisasm's text that are labels, instructions and what it says of their source, of one kernel."""
+    inside = False
+    for row in text.splitlines():
+        if row.lstrip().startswith(".section"):
+            found = _KERNEL.match(row)
+            inside = found is not None and found[1] == kernel
+        elif inside and _SHOWN.match(row):
+            yield row.rstrip()
 
 
 def _read_line(instruction: re.Match) -> Line:

@@ -88,6 +88,9 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("executor_cert", "this build's certificate for the cluster, in PEM (empty: as Dask's configuration says)", "", _check_file),
     BuildOption("executor_key", "the key of executor_cert (empty: it is in that file)", "", _check_file),
     BuildOption("server", "let a warm server fork the workers: yes or no (empty: yes, but no in a CI)", "", _yes_no_or_nothing),
+    BuildOption("pages", "`scons report` writes a page for each kernel, instead of all into one file: yes or no", "no", yes_no),
+    BuildOption("keep", "`scons report` remembers this build by this name, for its kernels' history", ""),
+    BuildOption("estimate", "`scons report` estimates the launches that `scons verify` has compared: yes or no", "no", yes_no),
     BuildOption("ptx", "whose PTX goes into packages for later GPUs: a target, auto or none", "auto", lambda _, text: check_ptx(text)),
     BuildOption("prefix", "folder that `scons install` puts packages into", "install"),
 )  # fmt: skip

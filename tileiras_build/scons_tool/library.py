@@ -219,7 +219,7 @@ class Chain:
         if commands.CommandsAction.is_wanted():
             commands.add_commands(env, settings.build_dir, last)
         if report.ReportAction.is_wanted():
-            report.add_report(env, members.folder, last)
+            report.add_report(env, name, members.folder, last)
         with own_view(alias):
             made = env.Alias(alias, last)
         if isinstance(alias, LibraryAlias) and self.build.part is not None:

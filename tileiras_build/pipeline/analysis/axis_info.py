@@ -13,8 +13,9 @@ from math import gcd
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileaa.types import PointerType
 from ..shared.accessors import expect, owner
@@ -77,7 +78,7 @@ class AxisAnalysis:
 
 
 # ---- rules ---------------------------------------------------------------------------------------
-def _constant(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _constant(analysis: AxisAnalysis, op: Operation, value: SSAValue) -> AxisInfo:
     attribute = op.properties["value"]
     if not isinstance(attribute, IntegerAttr):
         return _unknown(value)
@@ -85,7 +86,7 @@ def _constant(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     return AxisInfo((), (), power_of_two(number), number)
 
 
-def _assume(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _assume(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     info = analysis(op.operands[0])
     predicate = op.predicate
     if predicate.name != "cuda_tile.div_by" or _shape(value):
@@ -95,17 +96,17 @@ def _assume(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     )
 
 
-def _splat(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _splat(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     info, shape = analysis(op.operands[0]), _shape(value)
     return AxisInfo((1,) * len(shape), shape, info.divisibility, info.constant)
 
 
-def _range(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _range(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     shape = _shape(value)
     return AxisInfo(shape, (1,), MOST)
 
 
-def _same(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _same(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     return analysis(op.operands[0])
 
 
@@ -128,14 +129,14 @@ def group_starts(info: AxisInfo, runs: Sequence[int], unit: int = 1) -> int:
     return divisibility
 
 
-def _add(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _add(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(a, c)
     total = None if a.constant is None or c.constant is None else a.constant + c.constant
     return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
-def _subtract(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _subtract(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     runs = tuple(gcd(run, still) for run, still in zip(a.contiguity, c.constancy))
     constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
@@ -143,7 +144,7 @@ def _subtract(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
-def _multiply(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _multiply(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     for info, factor in ((a, c), (c, a)):
         if factor.constant == 1:
@@ -154,7 +155,7 @@ def _multiply(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MOST), product)
 
 
-def _add_pointer(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _add_pointer(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     pointer, offset = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(pointer, offset)
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
@@ -167,7 +168,7 @@ def pointee_bytes(pointer: Any) -> int:
     return element_of(pointer.pointee).bytes
 
 
-def _view(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _view(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     """Dimensions of extent one come and go; any other change of shape forgets."""
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
     kept = [dim for dim, size in enumerate(source) if size != 1]
@@ -180,7 +181,7 @@ def _view(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     return AxisInfo(tuple(runs), tuple(constancy), info.divisibility, info.constant)
 
 
-def _broadcast(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _broadcast(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
     wide = [size != old for size, old in zip(target, source)]
     runs = tuple(1 if w else run for w, run in zip(wide, info.contiguity))
@@ -193,7 +194,7 @@ RUNNING_LEFT = frozenset(("slt", "ult", "sge", "uge"))
 RUNNING_RIGHT = frozenset(("sgt", "ugt", "sle", "ule"))
 
 
-def _compare(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _compare(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     """x < y is equal within an aligned group of x when y stands still and both start on multiples of the group."""
     a, c = (analysis(operand) for operand in op.operands)
     predicate = op.predicate
@@ -208,7 +209,7 @@ def _compare(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     return AxisInfo((1,) * len(groups), tuple(groups), 1)
 
 
-def _together(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+def _together(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) -> AxisInfo:
     """A function of elements is equal where all operands are."""
     infos = [analysis(operand) for operand in op.operands if _shape(operand)]
     if not infos or not _shape(value):

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop, passes_through
 from ...dialects.ir import walk
 from ..shared.accessors import block_of, last_op, parent, row
@@ -46,7 +47,7 @@ def chained_products(loop: Operation) -> ChainedProducts | None:
     return ChainedProducts(first, last) if chained else None
 
 
-def running_sum(product: Any) -> RunningSum | None:
+def running_sum(product: TableOperation) -> RunningSum | None:
     """The sum that a loop carries for a product alone; None where it does more with it than to scale it and to add."""
     if product.acc.owner is block_of(product):
         return _carried(product, RunningSum(product.acc))
@@ -59,14 +60,14 @@ def running_sum(product: Any) -> RunningSum | None:
     return None
 
 
-def _only_scales(scale: Operation, product: Any) -> bool:
+def _only_scales(scale: Operation, product: TableOperation) -> bool:
     """Whether a multiplication leaves a number alone where the factor is 1, and the product reads no other result of it."""
     if scale.name != SCALE or scale.parent is not product.parent or len(list(scale.results[0].uses)) != 1:
         return False
     return row(scale).rounding_mode == "nearest_even" and not row(scale).flush_to_zero
 
 
-def _carried(product: Any, found: RunningSum) -> RunningSum | None:
+def _carried(product: TableOperation, found: RunningSum) -> RunningSum | None:
     """``found``, if the loop carries it for nothing else."""
     if found.argument.index == 0 or len(list(found.argument.uses)) != 1:
         return None
@@ -89,7 +90,7 @@ def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
     return False
 
 
-def resident_load(product: Any) -> tuple[Any, list[Operation]] | None:
+def resident_load(product: TableOperation) -> tuple[Any, list[Operation]] | None:
     """The tiled_load outside the loop of a product whose tile is its left operand, and the operations between; None where
     something else reads the tile."""
     chain: list[Operation] = []

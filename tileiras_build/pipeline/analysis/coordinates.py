@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ..shared.accessors import tile_type
 
 RENAMES = frozenset({"broadcast", "view", "permute"})
@@ -35,16 +36,16 @@ class Coordinates:
         return Coordinates(self.scalars + other.scalars, self.least + other.least, self.most + other.most)
 
 
-def _splat(op: Any) -> Coordinates | None:
+def _splat(op: TableOperation) -> Coordinates | None:
     return Coordinates((op.operands[0],), 0, 0) if op.operands[0].type == i32 else None
 
 
-def _range(op: Any) -> Coordinates | None:
+def _range(op: TableOperation) -> Coordinates | None:
     type = tile_type(op.results[0])
     return Coordinates((), 0, type.get_shape()[0] - 1) if type.element_type == i32 else None
 
 
-def _sum(op: Any) -> Coordinates | None:
+def _sum(op: TableOperation) -> Coordinates | None:
     first, second = map(Coordinates.of, op.operands)
     return None if first is None or second is None else first.plus(second)
 

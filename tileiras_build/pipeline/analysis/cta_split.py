@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import (
     Layouts,
     facts_of,
@@ -26,7 +27,7 @@ from ...dialects.facts import (
     is_yield,
 )
 from ...dialects.ir import walk
-from ..shared.accessors import expect, owner, parent, tile_type
+from ..shared.accessors import expect, owner, parent, row, tile_type
 from ..shared.eliminate_common import is_pure
 from .kinds import is_tile, tiles
 
@@ -139,32 +140,31 @@ def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """How the tiles of ``op`` lie when its tile ``value`` is divided along ``dim``; None where there is no way."""
     if shape_of(value)[dim] % ctas:
         return None
-    rule = RULES.get(op.name)
-    if rule is None:
-        rule = _same if facts_of(op).layouts in ONE_LAYOUT else _refuse
-    return rule(op, value, dim, ctas)
+    if (rule := RULES.get(op.name)) is not None:
+        return rule(row(op), value, dim, ctas)
+    return _same(op, value, dim, ctas) if facts_of(op).layouts in ONE_LAYOUT else None
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tuple(tile_type(value).get_shape())
 
 
-def _refuse(op: Any, value: SSAValue, dim: int, ctas: int) -> None:
+def _refuse(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> None:
     return None
 
 
-def _same(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """Tiles of one shape, element by element."""
     every = tiles((*op.operands, *op.results))
     return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]
 
 
-def _broadcast(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _broadcast(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
     whole = shape_of(op.source)[dim] != shape_of(op.result)[dim]
     return [(op.source, None if whole else dim), (op.result, dim)]
 
 
-def _view(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _view(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """Equal parts of a dimension are equal parts of any other that the same elements come before."""
     other = op.result if value is op.source else op.source
     before = prod(shape_of(value)[:dim])
@@ -173,13 +173,13 @@ def _view(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     return [(value, dim), (other, found[-1])] if found else None
 
 
-def _permute(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _permute(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
     order = list(op.permutation)
     source = dim if value is op.source else order[dim]
     return [(op.source, source), (op.result, order.index(source))]
 
 
-def _reduce(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _reduce(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     axis = op.axis
     source = dim + (dim >= axis) if value in op.results else dim
     if source == axis:
@@ -187,11 +187,11 @@ def _reduce(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     return [(tile, source) for tile in op.sources] + [(tile, source - (source > axis)) for tile in tiles(op.results)]
 
 
-def _scan(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _scan(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     return None if dim == op.axis else _same(op, value, dim, ctas)
 
 
-def _dot(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _dot(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """Rows of the result follow from rows of the left operand, columns from columns of the right one."""
     row = len(shape_of(value)) - 2
     if dim == (row + 1 if value in (op.lhs, op.lhs_scale) else row if value in (op.rhs, op.rhs_scale) else None):
@@ -202,7 +202,7 @@ def _dot(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     return [(op.lhs, left), (op.rhs, right), *scales, (op.acc, dim), (op.result, dim)]
 
 
-def _view_access(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _view_access(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """Only views whose tiles start at multiples of a part, or wherever the program says."""
     view, tile = op.view.type, op.value
     sparse = [coord for coord in op.coords if is_tile(coord)]
@@ -213,12 +213,12 @@ def _view_access(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     return None if sparse or view.steps[dim] % part else [(tile, dim)]
 
 
-def _reinterpret(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+def _reinterpret(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     fits = all(shape_of(tile)[0] % ctas == 0 for tile in (op.source, op.result))
     return [(op.source, 0), (op.result, 0)] if fits else None
 
 
-def _assert(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _assert(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
     return [(op.condition, dim)]
 
 
@@ -231,7 +231,7 @@ def target_of(op: Operation) -> Operation:
     return around
 
 
-def carried(op: Any) -> list[list[SSAValue]]:
+def carried(op: TableOperation) -> list[list[SSAValue]]:
     """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
     ends = [end for end in walk(op) if is_leave(end) and target_of(end) is op]
     if is_choice(op):
@@ -247,7 +247,7 @@ def _columns(first: Iterable[SSAValue], rows: list[Any]) -> list[list[SSAValue]]
     return [[value, *(row[index] for row in rows)] for index, value in enumerate(first)]
 
 
-def _carry(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+def _carry(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
     return [(other, dim) for group in carried(op) if value in group for other in group]
 
 

@@ -10,11 +10,11 @@ matter which of them is taken.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop, is_entry, is_loop, keeps_value
 from ..shared.accessors import expect, owner
 from .operand_chains import is_inside
@@ -28,7 +28,7 @@ DIVISIONS = {
 }
 
 
-def stores_distinct_tiles(store: Any) -> bool:
+def stores_distinct_tiles(store: TableOperation) -> bool:
     """Whether no two executions of an async.tiled_tma_store write the same element, as far as is known.
 
     Elements of the memory that tiles are stored to have addresses of their own, and a coordinate that overflows is

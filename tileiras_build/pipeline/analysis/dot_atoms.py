@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
+from ...dialects.definition import TableOperation
 from ...dialects.ir import text_of
 from ...dialects.nv_tileas.ops import AsyncDotOp, AsyncUmmaOp
 from ...layouts import (
@@ -46,7 +46,7 @@ def atom_named(target: Target, name: str) -> MmaAtom:
     return atoms_by_name(target)[name]
 
 
-def choose_atom(target: Target, op: Any) -> MmaAtom | None:
+def choose_atom(target: Target, op: TableOperation) -> MmaAtom | None:
     """The preferred row whose k is no longer than the tile's, else the one with the shortest k; None where there is no row."""
     if op.lhs_scale is not None:
         return scaled_atom(target, op)
@@ -58,7 +58,7 @@ def choose_atom(target: Target, op: Any) -> MmaAtom | None:
     return fitting[0] if fitting else min(rows, key=lambda row: row.k)
 
 
-def scaled_atom(target: Target, op: Any, *, in_pairs: bool = False) -> MmaAtom | None:
+def scaled_atom(target: Target, op: TableOperation, *, in_pairs: bool = False) -> MmaAtom | None:
     """The row that multiplies and scales; None where there is none for the types and blocks of a product.
 
     ``in_pairs``: the row for when its fp4 elements were read two to a byte.
@@ -68,21 +68,21 @@ def scaled_atom(target: Target, op: Any, *, in_pairs: bool = False) -> MmaAtom |
     return next((row for row in rows if row.k <= k and row.scale_block == block), None)
 
 
-def scaled_tensor_atom(target: Target, op: Any, *, in_pairs: bool = False) -> TensorMemoryAtom | None:
+def scaled_tensor_atom(target: Target, op: TableOperation, *, in_pairs: bool = False) -> TensorMemoryAtom | None:
     """The tcgen05 row that multiplies and scales; None where there is none for the types and blocks of a product."""
     (a, b, result, scale), k, block = _scaled_types(op, in_pairs)
     row = target.tensor_memory_atom(a, b, result, scale, block)
     return row if row is not None and row.k <= k else None
 
 
-def scales_by_itself(target: Target, op: Any) -> bool:
+def scales_by_itself(target: Target, op: TableOperation) -> bool:
     """Whether an instruction might multiply and scale, once it is known how a product's operands are read."""
     ways = (False, True) if text_of(op.lhs.type.element_type) == FP4 else (False,)
     rows = (find(target, op, in_pairs=way) for find in (scaled_atom, scaled_tensor_atom) for way in ways)
     return any(row is not None for row in rows)
 
 
-def _scaled_types(op: Any, in_pairs: bool) -> tuple[list[str], int, int]:
+def _scaled_types(op: TableOperation, in_pairs: bool) -> tuple[list[str], int, int]:
     """The types of operands, result and scales, the length along k and the elements there that share a scale."""
     types = [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
     k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
@@ -97,7 +97,7 @@ def _reads_scales(types: list[str]) -> bool:
     return types[-1] == UNSIGNED_SCALE or types[0] == PAIR
 
 
-def scale_columns(op: Any, num_warps: int) -> list[ScaleColumns]:
+def scale_columns(op: TableOperation, num_warps: int) -> list[ScaleColumns]:
     """How the scales of a product lie in tensor memory: those of its left operand and of its right one."""
     scales = ((op.lhs_scale, 0), (op.rhs_scale, 1))
     return [ScaleColumns(tuple(value.type.get_shape()), dim, num_warps) for value, dim in scales]
@@ -113,26 +113,26 @@ def layout_atom(atom: MmaAtom) -> Atom:
     return Atom(atom.m, atom.n, atom.k, atom.packed_bits or ELEMENT_BITS[atom.a_type])
 
 
-def operand_signs(op: Any) -> tuple[bool, bool]:
+def operand_signs(op: TableOperation) -> tuple[bool, bool]:
     """Whether the operands of a product are signed; what does not say so is."""
     return op.signedness_lhs == "signed", op.signedness_rhs == "signed"
 
 
-def product_shape(op: Any) -> tuple[int | None, int, int, int]:
+def product_shape(op: TableOperation) -> tuple[int | None, int, int, int]:
     """(batch or None, m, n, k) of a ``dot``."""
     left, result = op.lhs.type.get_shape(), op.result.type.get_shape()
     batch = result[0] if len(result) == 3 else None
     return batch, result[-2], result[-1], left[-1]
 
 
-def tiling_for(op: Any, atom: MmaAtom, warps: tuple[int, int, int]) -> MmaTiling:
+def tiling_for(op: TableOperation, atom: MmaAtom, warps: tuple[int, int, int]) -> MmaTiling:
     """The tiling of a ``dot`` over (warps_m, warps_n, warps_batch)."""
     batch, m, n, k = product_shape(op)
     m, n, k = padded_shape(m, n, k, atom)
     return mma_tiling(m, n, k, layout_atom(atom), warps[0], warps[1], batch, warps[2])
 
 
-def tiling_of(op: Any, atom: MmaAtom) -> MmaTiling:
+def tiling_of(op: TableOperation, atom: MmaAtom) -> MmaTiling:
     """The tiling that layout assignment wrote on a ``dot``."""
     return tiling_for(op, atom, op.warps)
 
@@ -140,12 +140,12 @@ def tiling_of(op: Any, atom: MmaAtom) -> MmaTiling:
 _TENSOR_MEMORY_ATOMS = {atom.name: atom for atom in TENSOR_MEMORY_ATOMS}
 
 
-def tensor_memory_atom_of(op: Any) -> TensorMemoryAtom:
+def tensor_memory_atom_of(op: TableOperation) -> TensorMemoryAtom:
     """The tcgen05 row of a product, before (``tensor_memory``) or after (``atom``) its operands have their places."""
     return _TENSOR_MEMORY_ATOMS[op.atom if isinstance(op, AsyncUmmaOp) else op.tensor_memory]
 
 
-def tensor_memory_tiles(op: Any, num_warps: int) -> tuple[TensorMemoryTile | None, TensorMemoryTile]:
+def tensor_memory_tiles(op: TableOperation, num_warps: int) -> tuple[TensorMemoryTile | None, TensorMemoryTile]:
     """How a product's left operand, were it there, and its accumulators lie in tensor memory."""
     atom = tensor_memory_atom_of(op)
     m, n = op.result.type.get_shape()
@@ -156,12 +156,12 @@ def tensor_memory_tiles(op: Any, num_warps: int) -> tuple[TensorMemoryTile | Non
 _WARPGROUP_ATOMS = {atom.name: atom for atom in WARPGROUP_ATOMS}
 
 
-def warpgroup_atom_of(op: Any) -> WarpgroupAtom:
+def warpgroup_atom_of(op: TableOperation) -> WarpgroupAtom:
     """The wgmma row of a product, before (``warpgroup``) or after (``atom``) its operands are in shared memory."""
     return _WARPGROUP_ATOMS[op.atom if isinstance(op, AsyncDotOp) else op.warpgroup]
 
 
-def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
+def warpgroup_tiling_of(op: TableOperation, num_warps: int) -> WarpgroupTiling:
     """The tiling of a warpgroup product over a kernel's warps."""
     atom = warpgroup_atom_of(op)
     m, n = op.result.type.get_shape()
@@ -171,12 +171,12 @@ def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
     return given(tiling)
 
 
-def partial_sums(op: Any) -> tuple[int, int] | None:
+def partial_sums(op: TableOperation) -> tuple[int, int] | None:
     """How a product comes together from sums of part of k: the columns of one, and how many a thread holds at a time."""
     return op.partial_sums
 
 
-def k_of(op: Any) -> int:
+def k_of(op: TableOperation) -> int:
     """Length of the sum of a product, also of one whose operands are buffers."""
     if isinstance(op, AsyncDotOp | AsyncUmmaOp):
         return op.rhs_placement.shape[0]

@@ -8,12 +8,14 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import acts_outside, waits_for_grid
 from ...dialects.ir import text_of, walk
 from ...layouts import matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import WarpgroupAtom
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 from .axis_info import AxisAnalysis
 from .operand_chains import ScalarSlice, loops_around, placement_after, runs_free, source_load
@@ -37,13 +39,13 @@ def may_run_ahead(op: Operation) -> bool:
     return all(slice.add_loop(loop) for loop in loops)
 
 
-def fetched(op: Any, index: int, job: Job, analysis: AxisAnalysis) -> Found | None:
+def fetched(op: TableOperation, index: int, job: Job, analysis: AxisAnalysis) -> Found | None:
     """The load, the chain and the box of an operand that TMA can fetch."""
     found = source_load(op, index)
     return None if found is None else boxed(*found, job, analysis)
 
 
-def boxed(load: Any, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> Found | None:
+def boxed(load: TableOperation, chain: list[Operation], job: Job, analysis: AxisAnalysis) -> Found | None:
     """A load, the chain to a product and the box in which TMA can fetch the tile."""
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not runs_free(load.token):
@@ -54,7 +56,7 @@ def boxed(load: Any, chain: list[Operation], job: Job, analysis: AxisAnalysis) -
     return None if box is None else (load, chain, box)
 
 
-def warpgroup_row(op: Any, job: Job) -> WarpgroupAtom | None:
+def warpgroup_row(op: TableOperation, job: Job) -> WarpgroupAtom | None:
     """The wgmma row for the types of a product of matrices."""
     if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
         return None
@@ -87,7 +89,7 @@ def as_read(found: Found, k_dim: int, atom: Any) -> Found | None:
     return None
 
 
-def is_fetched(op: Any, index: int) -> bool:
+def is_fetched(op: TableOperation, index: int) -> bool:
     """Whether TMA was chosen to fetch an operand."""
     found = source_load(op, index)
     return found is not None and found[0].tma
@@ -96,10 +98,10 @@ def is_fetched(op: Any, index: int) -> bool:
 def products(func: Operation) -> Iterator[Any]:
     """The products that read what TMA fetches, in program order."""
     for op in walk(func):
-        if op.name == "nv_tileas.dot" and any(is_fetched(op, index) for index in (0, 1)):
+        if op.name == "nv_tileas.dot" and any(is_fetched(row(op), index) for index in (0, 1)):
             yield op
 
 
-def element_types(op: Any) -> list[str]:
+def element_types(op: TableOperation) -> list[str]:
     """Of the left operand, the right one and the sum."""
     return [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

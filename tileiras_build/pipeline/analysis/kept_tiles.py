@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.ir import walk
 from ...targets import Target
@@ -27,7 +27,7 @@ def _kept(loop: Operation, target: Target) -> int:
     return sum(tile_words(tile) for tile in tiles)
 
 
-def _kept_by(product: Any, target: Target) -> Iterator[SSAValue]:
+def _kept_by(product: TableOperation, target: Target) -> Iterator[SSAValue]:
     """The sum, unless it stays in tensor memory, and a left operand that stays the same."""
     in_tensor_memory = target.has("tcgen05")
     if product.rescaled:

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from ...dialects.definition import TableOperation
 from ..shared.accessors import maker, owner, view_type
 from ..shared.element_types import element_of
 from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
@@ -72,7 +73,7 @@ class ViewFacts:
         return max(min([limit, *others]), 1)
 
 
-def pointer_vector(op: Any, analysis: AxisAnalysis) -> tuple[int, int]:
+def pointer_vector(op: TableOperation, analysis: AxisAnalysis) -> tuple[int, int]:
     """(elements per access, fastest dimension) of a load or store through a tile of pointers."""
     value = op.value
     if not isinstance(value.type, TensorType) or op.mem_semantic != "weak":

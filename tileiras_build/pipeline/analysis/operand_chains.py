@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import (
     changes_memory,
     is_continue,
@@ -22,7 +23,7 @@ from ...dialects.facts import (
 )
 from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout
-from ..shared.accessors import last_op, owner, parent, row, tile_type
+from ..shared.accessors import block_of, last_op, owner, parent, row, tile_type
 from .kinds import is_pure, is_tile
 from .memory_order import acquires
 
@@ -31,7 +32,7 @@ PRODUCTS = ("nv_tileas.dot", "nv_tileas.async.dot")
 TOKEN = "nv_tileaa.mem_token"
 
 
-def chain_to(load: Any, product: Any, index: int) -> list[Operation] | None:
+def chain_to(load: TableOperation, product: TableOperation, index: int) -> list[Operation] | None:
     """The single-use operations from a load's tile to operand ``index`` of a product of the same block."""
     chain: list[Operation] = []
     value = load.value
@@ -46,7 +47,7 @@ def chain_to(load: Any, product: Any, index: int) -> list[Operation] | None:
     return None
 
 
-def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
+def source_load(product: TableOperation, index: int) -> tuple[Any, list[Operation]] | None:
     """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
     value = product.operands[index]
     while isinstance(value.owner, Operation) and passes_through(value.owner):
@@ -54,7 +55,7 @@ def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
     load = value.owner
     if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent is not product.parent:
         return None
-    chain = chain_to(load, product, index)
+    chain = chain_to(row(load), product, index)
     return None if chain is None else (load, chain)
 
 
@@ -84,9 +85,10 @@ def placement_after(
     return placement
 
 
-def only_accumulates(product: Any) -> bool:
+def only_accumulates(product: TableOperation) -> bool:
     """Whether the loop does nothing with the sum but add to it, and multiplies nothing else."""
-    block, last = product.parent, product.parent.last_op
+    block = block_of(product)
+    last = block.last_op
     argument = product.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
@@ -96,9 +98,9 @@ def only_accumulates(product: Any) -> bool:
     return returns and others == 1
 
 
-def loops_around(op: Operation) -> list[Operation] | None:
+def loops_around(op: Operation) -> list[TableOperation] | None:
     """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits."""
-    found: list[Operation] = []
+    found: list[TableOperation] = []
     around = op.parent_op()
     while around is not None and not is_entry(around):
         if not is_counted_loop(around) or not runs_to_its_end(around):
@@ -184,7 +186,7 @@ def _carries(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[
     return any(acts(op) for op in walk(loop)) or any(stands_for(value, acts, seen) for value in tokens)
 
 
-def looked_up(op: Any) -> list[Operation]:
+def looked_up(op: Operation) -> list[Operation]:
     """The operations by which a kernel takes a scalar from memory: the load of one element, before all loops and with
     nothing that must come first, and what is between it and ``op``; none where ``op`` is something else.
 
@@ -246,6 +248,6 @@ class ScalarSlice:
         carried = value.index - 1
         return self.add(row(loop).initial[carried]) and self.add(last_op(value.block).operands[carried])
 
-    def add_loop(self, loop: Any) -> bool:
+    def add_loop(self, loop: TableOperation) -> bool:
         """The bounds of a loop in which something is fetched."""
         return all(self.add(value) for value in (loop.lower, loop.upper, loop.step))

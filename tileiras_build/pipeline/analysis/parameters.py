@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from math import lcm
 from typing import Any
 
@@ -162,7 +162,13 @@ class _Body:
 
 
 def _is_address(type: Attribute) -> bool:
-    return isinstance(type.element_type if isinstance(type, TensorType) else type, _ADDRESSES)
+    return _are_addresses((type.element_type if isinstance(type, TensorType) else type).__class__)
+
+
+@cache
+def _are_addresses(kind: type[Attribute]) -> bool:
+    """Asked for every value of a kernel; xDSL's classes are abstract, and so isinstance takes ten times as long."""
+    return issubclass(kind, _ADDRESSES)
 
 
 # ---- arguments -------------------------------------------------------------------------------------
@@ -385,9 +391,12 @@ class _Roots:
             self._join([value], [target])
 
     def _join(self, values: Iterable[SSAValue], targets: Iterable[SSAValue]) -> None:
+        addresses = [target for target in targets if _is_address(target.type)]
+        if not addresses:
+            return
         roots = frozenset().union(*(self.of(value) for value in values))
-        for target in targets:
-            if _is_address(target.type) and not roots <= self.of(target):
+        for target in addresses:
+            if not roots <= self.of(target):
                 self.known[target] = self.of(target) | roots
                 self.changed = True
 

@@ -6,33 +6,34 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import CtaRankOp
-from ..shared.accessors import expect, last_op, row
+from ..shared.accessors import expect, last_op, parent, row
 
 
-def depends_on_rank(load: Any) -> bool:
+def depends_on_rank(load: TableOperation) -> bool:
     """Whether what a load fetches, or how often, may differ between the CTAs of a cluster."""
     return any(_follows_rank(value, set()) for value in _decisive(load))
 
 
-def is_as_often(load: Any) -> bool:
+def is_as_often(load: TableOperation) -> bool:
     """Whether all CTAs of a cluster fetch the tiles of a load equally often."""
     return not any(_follows_rank(value, set()) for value in _bounds(load))
 
 
-def _decisive(load: Any) -> list[SSAValue]:
+def _decisive(load: TableOperation) -> list[SSAValue]:
     """What says where a tile is fetched from, and how often."""
     return [*load.coords, *_bounds(load)]
 
 
-def _bounds(load: Any) -> list[SSAValue]:
+def _bounds(load: TableOperation) -> list[SSAValue]:
     """Those of the loops around a load."""
     values: list[SSAValue] = []
-    around = load.parent_op()
+    around = parent(load)
     while is_counted_loop(around):
         values += [around.lower, around.upper, around.step]
-        around = around.parent_op()
+        around = parent(around)
     return values
 
 

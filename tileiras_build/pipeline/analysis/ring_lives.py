@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ConsumerWaitOp
@@ -25,7 +25,7 @@ class RingLife:
     last: Operation
 
     @classmethod
-    def of(cls, ring: Any) -> RingLife:
+    def of(cls, ring: TableOperation) -> RingLife:
         users = [use.operation for use in ring.result.uses] or [ring]
         block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
         switch = given(_lifted(users[0], block))

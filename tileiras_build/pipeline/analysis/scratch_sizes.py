@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects.cute import layout_of
+from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
 from ...layouts import SharedRoundTrip
 from ..job import Job
 from ..savings import saving_of
+from ..shared.accessors import row
 from ..shared.element_types import element_of
 from .conversions import conversion_plan
 from .kinds import is_tile
@@ -28,24 +30,24 @@ def aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def ring_bytes(ring: Any) -> int:
+def ring_bytes(ring: TableOperation) -> int:
     """Bytes of shared memory that an alloc_tensor takes."""
     return -(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT
 
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
     """Bytes of shared memory without which some of the operations cannot run."""
-    sizes = (SIZES[op.name](op, job) for op in ops if op.name in SIZES)
+    sizes = (SIZES[op.name](row(op), job) for op in ops if op.name in SIZES)
     return max(map(aligned, sizes), default=0)
 
 
-def conversion_bytes(op: Any, job: Job) -> int:
+def conversion_bytes(op: TableOperation, job: Job) -> int:
     total = 0
     for source, result in zip(op.operands, op.results):
         plan = conversion_plan(
             job.target,
-            source.type.encoding.data,
-            result.type.encoding.data,
+            layout_of(source),
+            layout_of(result),
             element_of(source.type),
             saving_of(job).part_bytes,
         )
@@ -54,12 +56,12 @@ def conversion_bytes(op: Any, job: Job) -> int:
     return total
 
 
-def tile_bytes(value: Any) -> int:
+def tile_bytes(value: SSAValue) -> int:
     """Bytes of a tile with a layout."""
-    return element_of(value.type).bytes * value.type.encoding.data.size
+    return element_of(value.type).bytes * layout_of(value).size
 
 
-def _reduce_bytes(op: Any, job: Job) -> int:
+def _reduce_bytes(op: TableOperation, job: Job) -> int:
     axis = op.axis
     layout = op.sources[0].type.encoding.data
     parts = 1 << layout.bits_along(axis)["warp"].bit_count()
@@ -72,26 +74,26 @@ def _reduce_bytes(op: Any, job: Job) -> int:
     return end
 
 
-def _extract_bytes(op: Any, job: Job) -> int:
-    return 0 if op.source.type.encoding.data.size == 1 else tile_bytes(op.source) >> _cut_bits(op, job)
+def _extract_bytes(op: TableOperation, job: Job) -> int:
+    return 0 if layout_of(op.source).size == 1 else tile_bytes(op.source) >> _cut_bits(op, job)
 
 
-def _insert_bytes(op: Any, job: Job) -> int:
+def _insert_bytes(op: TableOperation, job: Job) -> int:
     return tile_bytes(op.result) >> _cut_bits(op, job)
 
 
-def _cut_bits(op: Any, job: Job) -> int:
+def _cut_bits(op: TableOperation, job: Job) -> int:
     return slice_cut(op, job).bit_count()
 
 
-def _dot_bytes(op: Any, job: Job) -> int:
+def _dot_bytes(op: TableOperation, job: Job) -> int:
     if any(row in op.attributes for row in TENSOR_CORES):
         return 0
     parts = k_parts(op, job)
     return aligned(tile_bytes(op.lhs) // parts) + tile_bytes(op.rhs) // parts
 
 
-def k_parts(op: Any, job: Job) -> int:
+def k_parts(op: TableOperation, job: Job) -> int:
     """In how many parts along k both operands of a product without an instruction for matrices pass through scratch."""
     parts, depth = 1, op.lhs.type.get_shape()[-1]
     while job.saving and parts < depth and tile_bytes(op.lhs) + tile_bytes(op.rhs) > parts * saving_of(job).part_bytes:
@@ -99,7 +101,7 @@ def k_parts(op: Any, job: Job) -> int:
     return parts
 
 
-def _atomic_bytes(op: Any, job: Job) -> int:
+def _atomic_bytes(op: TableOperation, job: Job) -> int:
     if not op.results[0].uses:
         return 0
     if not is_tile(op.value):
@@ -108,7 +110,7 @@ def _atomic_bytes(op: Any, job: Job) -> int:
     return tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
 
 
-def _stored_bytes(op: Any, job: Job) -> int:
+def _stored_bytes(op: TableOperation, job: Job) -> int:
     return op.placement.size_bytes // op.parts * op.slots
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 from xdsl.ir import Operation
 
 from ...dialects.definition import TableOperation
 from ...dialects.ir import text_of
-from ..shared.accessors import given, tile_type
+from ..shared.accessors import given, parent, tile_type
 from .operand_chains import is_inside, loops_around, only_accumulates, source_load
 
 # What says how a product is made.
@@ -51,6 +50,6 @@ def _shape(link: Operation) -> tuple[Hashable, ...]:
     return text_of(type.element_type), tuple(type.get_shape()), permutation
 
 
-def is_computed_inside(product: Any) -> bool:
+def is_computed_inside(product: TableOperation) -> bool:
     """Whether the innermost loop makes the left operand."""
-    return is_inside(product.lhs, product.parent_op())
+    return is_inside(product.lhs, parent(product))

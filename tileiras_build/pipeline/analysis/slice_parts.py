@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 
+from ...dialects.definition import TableOperation
 from ...layouts import unpack
 from ...layouts.f2 import bits
 from ...layouts.linear_layout import dim_bases
@@ -38,7 +38,7 @@ def widened(index: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
     return sum(coordinate * unit_of(shape, dim) for dim, coordinate in enumerate(unpack(index, part)))
 
 
-def cut_of_extract(op: Any, most_bytes: int) -> int:
+def cut_of_extract(op: TableOperation, most_bytes: int) -> int:
     """The bits to cut off for an extract_slice, 0 where its whole source is at most ``most_bytes``."""
     shape = tuple(op.source.type.get_shape())
     part = tuple(op.result.type.get_shape()) if isinstance(op.result.type, TensorType) else (1,) * len(shape)
@@ -46,7 +46,7 @@ def cut_of_extract(op: Any, most_bytes: int) -> int:
     return _cut((prod(shape) - 1) & ~inner, inner, element_of(op.source.type).bytes, most_bytes)
 
 
-def cut_of_insert(op: Any, most_bytes: int) -> int:
+def cut_of_insert(op: TableOperation, most_bytes: int) -> int:
     """The bits to cut off for an insert_slice, 0 where its whole result is at most ``most_bytes``; else all that say which
     slice are among them.
     """
@@ -66,7 +66,7 @@ def _cut(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
     return cut
 
 
-def slice_cut(op: Any, job: Job) -> int:
+def slice_cut(op: TableOperation, job: Job) -> int:
     """The bits that a job cuts off for an extract_slice or an insert_slice."""
     return _CUTS[op.name](op, saving_of(job).part_bytes) if job.saving else 0
 

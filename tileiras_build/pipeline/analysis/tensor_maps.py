@@ -19,6 +19,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import text_of
 from ...layouts import SharedLayout
@@ -89,7 +90,7 @@ class TensorBox:
         return prod(self.box)
 
 
-def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
+def tensor_box(access: TableOperation, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
     """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` makes an operand, or of a ``tiled_store``;
     None where it cannot."""
     view = access.view.type
@@ -112,7 +113,7 @@ def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> T
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 
 
-def wide_box(load: Any, box: TensorBox) -> TensorBox | None:
+def wide_box(load: TableOperation, box: TensorBox) -> TensorBox | None:
     """The same box with chunks of 32 bytes swizzled; None where its lines are too short."""
     if box.swizzle != f"{LONGEST_LINE}B":
         return None
@@ -160,7 +161,7 @@ def _box(facts: ViewFacts, bytes: int, swizzle: str | None) -> TensorBox | None:
     return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, placement)
 
 
-def map_entry(memref: Any, box: TensorBox, parameter: int) -> dict[str, Any]:
+def map_entry(memref: TableOperation, box: TensorBox, parameter: int) -> dict[str, Any]:
     """The manifest's entry of a tensor map (``pipeline/manifest.py``)."""
     type = memref.result.type
     element = element_of(type.element_type)

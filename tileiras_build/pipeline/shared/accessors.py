@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
@@ -68,6 +68,11 @@ def number_of(op: Operation, name: str, absent: int | None = None) -> int:
 def string_of(op: Operation, name: str) -> str:
     """The text that an attribute holds."""
     return expect(StringAttr, op.attributes.get(name)).data
+
+
+def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
+    """The integers that an attribute holds."""
+    return tuple(expect(DenseArrayBase, op.attributes.get(name)).get_values())
 
 
 def typed(value: SSAValue, kind: type[KindOfType]) -> SSAValue[KindOfType]:

@@ -11,14 +11,13 @@ Accesses through pointers have no view whose bounds could be checked; compute-sa
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
 
 from ...dialects.arith import CmpiOp
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
+from .accessors import block_of, row
 
 ACCESSES = {
     "nv_tileaa.tiled_load": "load",
@@ -31,17 +30,17 @@ UNSIGNED_LESS = StringAttr("ult")
 
 def check_tile_indices(module: ModuleOp) -> int:
     """Insert the checks in place; returns how many."""
-    accesses = [op for op in walk(module) if op.name in ACCESSES and _has_grid(op)]
+    accesses = [row(op) for op in walk(module) if op.name in ACCESSES and _has_grid(row(op))]
     return sum(_check(op) for op in accesses)
 
 
-def _has_grid(op: Any) -> bool:
+def _has_grid(op: TableOperation) -> bool:
     """Whether the access names a tile by one scalar index for each dimension."""
     return op.view.type.sparse.data < 0 and len(op.coords) == len(op.view.type.tile) > 0
 
 
-def _check(op: Any) -> int:
-    block, loc = op.parent, location_of(op)
+def _check(op: TableOperation) -> int:
+    block, loc = block_of(op), location_of(op)
     count = GetTileCountOp.make([op.view], [coord.type for coord in op.coords], loc)
     block.insert_op_before(count, op)
     for dim, (coord, tiles) in enumerate(zip(op.coords, count.results, strict=True)):

@@ -11,12 +11,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation
+from ...dialects.nv_tileas.types import PipelineType
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_products import resident_load
 from ..analysis.dot_atoms import k_of
 from ..analysis.operand_chains import loops_around, placement_after, source_load
 from ..analysis.tensor_maps import TensorBox, tensor_box
-from ..shared.accessors import given
+from ..shared.accessors import given, type_of
 from .inserted import Insert, constant_i32
 
 # What a product is marked with, and its instruction is not.
@@ -76,7 +77,7 @@ class Resident:
     """
 
     fetch: Fetch
-    loops: list[Operation]
+    loops: list[TableOperation]
     allocated: Stages | None = None
 
     @property
@@ -93,7 +94,7 @@ class Ring:
 
     product: TableOperation
     fetches: list[Fetch]
-    loops: list[Operation]
+    loops: list[TableOperation]
     allocated: Stages | None = None
     loads: dict[Operation, Fetch] = field(default_factory=dict)
     summed: Sum | None = None
@@ -139,7 +140,7 @@ class Ring:
         return self.stages.pipeline
 
     @property
-    def sum_loops(self) -> list[Operation]:
+    def sum_loops(self) -> list[TableOperation]:
         """The loops around where the accumulators are waited for."""
         return self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
 
@@ -188,14 +189,14 @@ def stage_operands(ring: Ring) -> dict[str, Attribute]:
     return kept
 
 
-def tensor_values(product: Any) -> dict[str, Any]:
+def tensor_values(product: TableOperation) -> dict[str, Any]:
     """The row of a product in tensor memory, and its extents: attributes of what issues it."""
     m, n = product.result.type.get_shape()
     return {"atom": product.tensor_memory, "shape": (m, n, k_of(product))}
 
 
-def stage_of(insert: Insert, pipeline: Any, token: SSAValue) -> SSAValue:
+def stage_of(insert: Insert, pipeline: SSAValue, token: SSAValue) -> SSAValue:
     """The stage of a pipeline that a token names."""
-    if pipeline.type.stages.data == 1:
+    if type_of(pipeline, PipelineType).stages.data == 1:
         return insert(constant_i32(0))
     return insert(arith.ShRUIOp.make([token, insert(constant_i32(1))], [i32]))

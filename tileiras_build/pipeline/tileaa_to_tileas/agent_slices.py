@@ -6,12 +6,10 @@ ring and each sum that it takes part in (``agent_rings.py``).
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -24,6 +22,7 @@ from ...dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ..analysis.operand_chains import ScalarSlice
+from ..shared.accessors import last_op
 from .agent_rings import (
     Fetch,
     Resident,
@@ -67,14 +66,14 @@ class AgentSlice:
         """What the agent has tokens of, or what of it is inside ``loop``."""
         raise NotImplementedError
 
-    def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """In place of an operation that is not cloned."""
         raise NotImplementedError
 
-    def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """Before a loop."""
 
-    def leave(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """After a loop."""
 
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
@@ -103,7 +102,7 @@ class AgentSlice:
         self.values.update(zip(op.results, clone.results))
         return clone
 
-    def _loop(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def _loop(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
         states = self.states(loop)
         kept = [arg.index - 1 for arg in block.args[1:] if arg in self.slice.arguments]
@@ -113,7 +112,7 @@ class AgentSlice:
         self.values.update((block.args[1 + index], arg) for index, arg in zip(kept, inner.args[1:]))
         carried = tokens | dict(zip(states, inner.args[1 + len(kept) :]))
         self._block(block, inner, carried)
-        following = [self.value(block.last_op.operands[index]) for index in kept]
+        following = [self.value(last_op(block).operands[index]) for index in kept]
         inner.add_op(ContinueOp.make([[*following, *(carried[state] for state in states)]], []))
         initial = [self.value(loop.initial[index]) for index in kept] + [tokens[state] for state in states]
         bounds = [self.value(value) for value in (loop.lower, loop.upper, loop.step)]
@@ -128,7 +127,7 @@ class FetchingAgent(AgentSlice):
     def states(self, loop: Operation | None = None) -> list[State]:
         return stages_of(self.rings, loop)
 
-    def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for resident in residents_of(self.rings):
             if op is resident.fetch.load:
                 self._bring(resident, insert, tokens)
@@ -168,20 +167,20 @@ class IssuingAgent(AgentSlice):
     def states(self, loop: Operation | None = None) -> list[State]:
         return [*stages_of(self.rings, loop), *sums_of(self.rings, loop)]
 
-    def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
             insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
             self.buffers[sum] = stage_of(insert, sum.pipeline, tokens[sum])
 
-    def leave(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
+    def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
             insert(UmmaCommitOp.make([sum.pipeline, tokens[sum]], []))
             tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
 
-    def _filled_by(self, loop: Any) -> list[Sum]:
+    def _filled_by(self, loop: TableOperation) -> list[Sum]:
         return [ring.sum for ring in self.rings if ring.loops[-1] is loop]
 
-    def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
+    def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         ring = next((ring for ring in self.rings if op is ring.product), None)
         if ring is None:
             return

@@ -30,13 +30,10 @@ class ApplyScales(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if (
-                op.name == "nv_tileas.dot"
-                and _keeps_scales(row(op))
-                and scaled_atom(kernel_target(op, job), op) is None
-            ):
-                apply_scales(op)
+            if op.name == "nv_tileas.dot" and _needs_it(row(op), job):
+                apply_scales(row(op))
 
 
-def _keeps_scales(op: TableOperation) -> bool:
-    return op.lhs_scale is not None and op.tensor_memory is None
+def _needs_it(op: TableOperation, job: Job) -> bool:
+    keeps_scales = op.lhs_scale is not None and op.tensor_memory is None
+    return keeps_scales and scaled_atom(kernel_target(op, job), op) is None

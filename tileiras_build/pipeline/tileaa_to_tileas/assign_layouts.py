@@ -20,7 +20,7 @@ from ...dialects.facts import is_combination, is_entry
 from ..analysis.budget import choose_warps
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import parent
+from ..shared.accessors import parent, row
 from .layout_anchors import anchor
 from .layout_classes import LayoutClasses
 from .layout_rewrites import write
@@ -37,7 +37,7 @@ class AssignLayouts(EdgePass):
         for op in module.body.block.ops:
             if is_entry(op):
                 warps = choose_warps(op, job)
-                op.num_warps = warps
+                row(op).num_warps = warps
                 _assign(LayoutClasses(op, job, warps))
 
 

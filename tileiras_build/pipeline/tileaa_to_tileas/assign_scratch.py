@@ -52,7 +52,7 @@ def _assign(func: Operation, job: Job) -> None:
         group_conversions(func)
     users: list[TableOperation] = []
     for op in walk(func):
-        if op.name in SIZES and (size := SIZES[op.name](op, job)):
+        if op.name in SIZES and (size := SIZES[op.name](row(op), job)):
             users.append(row(op))
             users[-1].scratch_bytes = size
     total = _place_shared(func, users, job.target.max_shared_memory)
@@ -65,7 +65,7 @@ def _assign(func: Operation, job: Job) -> None:
 def _place_shared(func: Operation, users: list[TableOperation], most: int) -> int:
     """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
     storage = _place_storage(func, 0)
-    rings = [op for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+    rings = [row(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
     lives = [RingLife.of(ring) for ring in rings]
     beside = [op for op in users if any(life.covers(op) for life in lives)]
     apart = [op for op in users if op not in beside]
@@ -112,22 +112,22 @@ def _place_storage(func: Operation, total: int) -> int:
     for op in walk(func):
         if (storage := STORAGE.get(op.name)) is None:
             continue
-        size, alignment = storage(op)
+        size, alignment = storage(row(op))
         start = -(-total // alignment) * alignment
         row(op).shared_offset = start
         total = start + size
     return total
 
 
-def _pipeline_storage(op: Any) -> tuple[int, int]:
+def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
     return op.result.type.size_bytes, ALIGNMENT
 
 
-def _tensor_memory_storage(op: Any) -> tuple[int, int]:
+def _tensor_memory_storage(op: TableOperation) -> tuple[int, int]:
     return TENSOR_ADDRESS_BYTES, ALIGNMENT
 
 
-def _alloca_storage(op: Any) -> tuple[int, int]:
+def _alloca_storage(op: TableOperation) -> tuple[int, int]:
     """Itself, or its address on the heap."""
     if op.global_:
         return ADDRESS_BYTES, ADDRESS_BYTES

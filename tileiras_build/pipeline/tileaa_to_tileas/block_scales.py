@@ -7,12 +7,11 @@ not used is taken apart.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..shared.accessors import block_of, tile_type
 
@@ -35,7 +34,7 @@ def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
     return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
 
 
-def apply_scales(op: Any) -> None:
+def apply_scales(op: TableOperation) -> None:
     """lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], V elements to a block."""
     rank = len(op.lhs.type.get_shape())
     sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
@@ -49,14 +48,14 @@ def apply_scales(op: Any) -> None:
     op.erase()
 
 
-def _scaled(op: Any, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
+def _scaled(op: TableOperation, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
     factors = _spread(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
     wide = converted(op, value, f32)
     product = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
     return converted(op, _insert(op, product), bf16)
 
 
-def _spread(op: Any, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
+def _spread(op: TableOperation, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
     """Each scale repeated for the elements of its block: a dimension of the block's length is added and merged."""
     blocks = tile_type(scale).get_shape()[k_dim]
     if blocks == shape[k_dim]:
@@ -68,7 +67,7 @@ def _spread(op: Any, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSA
     return _insert(op, ViewOp.make([repeated], [TensorType(f32, shape)]))
 
 
-def _unpacked(op: Any, value: SSAValue, k_dim: int) -> SSAValue:
+def _unpacked(op: TableOperation, value: SSAValue, k_dim: int) -> SSAValue:
     """The elements of bytes that hold two neighbors along k."""
     rows = _with_last(op, value, k_dim)
     *outer, bytes = tile_type(rows).get_shape()
@@ -78,7 +77,7 @@ def _unpacked(op: Any, value: SSAValue, k_dim: int) -> SSAValue:
     return _with_last(op, tile, k_dim)
 
 
-def _with_last(op: Any, value: SSAValue, dim: int) -> SSAValue:
+def _with_last(op: TableOperation, value: SSAValue, dim: int) -> SSAValue:
     """A tile with the dimension ``dim`` and the last one exchanged."""
     shape = tile_type(value).get_shape()
     order = list(range(len(shape)))

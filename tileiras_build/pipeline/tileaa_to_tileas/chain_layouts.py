@@ -10,11 +10,13 @@ from xdsl.ir import Operation
 
 from ...dialects.cute import layout_of
 from ...dialects.cute.layout import LayoutAttr
+from ...dialects.definition import TableOperation
 from ...layouts import LinearLayout
+from ..shared.accessors import tile_type
 from . import layout_rules as rules
 
 
-def fragment_of(op: Any, chain: list[Operation]) -> LinearLayout:
+def fragment_of(op: TableOperation, chain: list[Operation]) -> LinearLayout:
     """The product's operand layout seen as a layout of the loaded tile."""
     last = chain[-1].results[0] if chain else op.value
     layout = layout_of(last)
@@ -24,10 +26,10 @@ def fragment_of(op: Any, chain: list[Operation]) -> LinearLayout:
     return layout
 
 
-def forwarded(link: Any, layout: LinearLayout) -> LinearLayout:
+def forwarded(link: TableOperation, layout: LinearLayout) -> LinearLayout:
     """The layout of what a link of a chain makes of a tile with ``layout``."""
     if link.name == "nv_tileas.view":
-        return layout.reshape(tuple(link.results[0].type.get_shape()))
+        return layout.reshape(tuple(tile_type(link.results[0]).get_shape()))
     if link.name == "nv_tileas.permute":
         return layout.permute_dims(list(link.permutation))
     return layout

@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.cute import layout_of
+from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, LocalLoadOp
 from ...layouts import matrix_access, shared_access
@@ -38,7 +39,7 @@ class ChooseAtoms(EdgePass):
                 choose(op, job.target)
 
 
-def _choose_reading(op: Any, target: Target) -> None:
+def _choose_reading(op: TableOperation, target: Target) -> None:
     """Matrices where they take no more cycles of shared memory."""
     layout, placement = layout_of(op.result), op.buffer.type.placement.data
     matrix = matrix_access(layout, placement) if target.has("ldmatrix") else None
@@ -46,7 +47,7 @@ def _choose_reading(op: Any, target: Target) -> None:
     op.copy_atom = LDMATRIX if is_better else LD_SHARED
 
 
-def _choose_update(op: Any, target: Target) -> None:
+def _choose_update(op: TableOperation, target: Target) -> None:
     capability = SWAPPED.get((op.mode, element_of(op.value.type).name))
     op.reduce_atom = ATOM if capability is None or target.has(capability) else ATOM_LOOP
 

@@ -18,6 +18,7 @@ from ..analysis.budget import choose_warps, words_fit
 from ..analysis.kept_tiles import kept_words
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 
 
@@ -30,7 +31,7 @@ class ChooseOccupancy(EdgePass):
         for func in module.body.block.ops:
             if is_entry(func) and (asked := hint(func, job, "occupancy")):
                 chosen = _choose(func, asked, job)
-                func.occupancy, func.occupancy_asked = chosen, asked if chosen != asked else None
+                row(func).occupancy, row(func).occupancy_asked = chosen, asked if chosen != asked else None
 
 
 def _choose(func: Operation, asked: int, job: Job) -> int:

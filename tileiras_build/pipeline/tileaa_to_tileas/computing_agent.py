@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -18,7 +19,7 @@ from ...dialects.nv_tileas.ops import (
 )
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.operand_chains import only_accumulates
-from ..shared.accessors import block_of, following, given, last_op
+from ..shared.accessors import block_of, following, given, last_op, row
 from ..shared.element_types import element_of
 from .agent_rings import Resident, Ring, State, Tokens, residents_of, stage_of, stages_of, sums_of
 from .fetched_operands import drop_fetch, operands_of, read_fragment
@@ -56,12 +57,12 @@ class ComputingAgent:
                 if op is ring.product:
                     self._product(ring, tokens)
 
-    def _loop(self, loop: Any, states: list[State], tokens: Tokens) -> None:
+    def _loop(self, loop: TableOperation, states: list[State], tokens: Tokens) -> None:
         """The loop with tokens carried for what it uses, without the sums that stay in tensor memory."""
         block = loop.regions[0].blocks[0]
-        carried = {state: block.insert_arg(i32, len(block.args)) for state in states}
+        carried: Tokens = {state: block.insert_arg(i32, len(block.args)) for state in states}
         self._block(block, carried)
-        last = block.last_op
+        last = last_op(block)
         last.operands = [*last.operands, *(carried[state] for state in states)]
         kept = self.sums.drop_running(block, len(loop.results))
         made = self._replaced(loop, kept, states, tokens)
@@ -70,7 +71,7 @@ class ComputingAgent:
         loop.detach()
         loop.erase()
 
-    def _replaced(self, loop: Any, kept: list[int], states: list[State], tokens: Tokens) -> Any:
+    def _replaced(self, loop: TableOperation, kept: list[int], states: list[State], tokens: Tokens) -> Any:
         """A loop with the body of ``loop`` that carries the values ``kept`` and the tokens."""
         block = loop.regions[0].blocks[0]
         initial = [loop.initial[index] for index in kept] + [tokens[state] for state in states]
@@ -85,26 +86,26 @@ class ComputingAgent:
             ring.loops = [made if around is loop else around for around in ring.loops]
         return made
 
-    def _finish(self, loop: Any, tokens: Tokens) -> None:
+    def _finish(self, loop: TableOperation, tokens: Tokens) -> None:
         """Products left under way by the last iteration end here, and their stage is empty."""
         for result in list(loop.results):
             if result.type != i32 and _is_under_way(loop, result.index):
                 uses = list(result.uses)
                 wait = AsyncDotWaitOp.make([result], [result.type], pending=0)
-                loop.parent.insert_op_after(wait, loop)
+                block_of(loop).insert_op_after(wait, loop)
                 for use in uses:
                     use.operation.operands[use.index] = wait.results[0]
                 self._release_last(loop, wait, tokens)
 
-    def _release_last(self, loop: Any, wait: Operation, tokens: Tokens) -> None:
+    def _release_last(self, loop: TableOperation, wait: Operation, tokens: Tokens) -> None:
         ring = next(ring for ring in self.rings if ring.loops[-1] is loop)
         if not ring.used_again:
             return
         ran = runs_at(loop, loop.lower)
         operands = [ring.pipeline, tokens[ring.stages], ran.results[0]]
         release = ConsumerReleaseOp.make(operands, [], behind=True)
-        loop.parent.insert_op_after(release, wait)
-        loop.parent.insert_op_after(ran, wait)
+        block_of(loop).insert_op_after(release, wait)
+        block_of(loop).insert_op_after(ran, wait)
 
     # ---- what stays in shared memory ----------------------------------------------------------------
     def _await(self, resident: Resident, tokens: Tokens) -> None:
@@ -140,7 +141,7 @@ def _multiply_and_release(ring: Ring, stage: SSAValue, token: SSAValue) -> None:
     product, after = ring.product, following(ring.product)
     if product.warpgroup is not None and _multiply(ring, stage):
         block = block_of(product)
-        later = insert_before(is_later(block.parent_op(), block.args[0]), after)
+        later = insert_before(is_later(row(block.parent_op()), block.args[0]), after)
         insert_before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], behind=True), after)
         return
     if product.warpgroup is None:
@@ -161,7 +162,7 @@ def _multiply(ring: Ring, stage: SSAValue) -> bool:
     return behind
 
 
-def _may_stay_under_way(product: Any) -> bool:
+def _may_stay_under_way(product: TableOperation) -> bool:
     """Whether the next iteration may start before a product is done, its left operand not in registers.
 
     Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete. A left operand in
@@ -171,7 +172,7 @@ def _may_stay_under_way(product: Any) -> bool:
     return only_accumulates(product) and whole
 
 
-def _is_under_way(loop: Any, index: int) -> bool:
-    last = loop.regions[0].blocks[0].last_op
+def _is_under_way(loop: TableOperation, index: int) -> bool:
+    last = last_op(loop.regions[0].blocks[0])
     owner = last.operands[index].owner
     return isinstance(owner, AsyncDotOp) and owner.pending > 0

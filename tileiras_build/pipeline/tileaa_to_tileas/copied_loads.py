@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import passes_through
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp
@@ -15,6 +16,7 @@ from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import runs_free
+from ..shared.accessors import row
 from ..shared.element_types import element_of
 from .chain_layouts import fragment_of
 
@@ -42,9 +44,9 @@ class CopiedLoad:
         return -(-self.placement.size_bytes // 128) * 128
 
 
-def copied_load(op: Any, block: Block, num_warps: int) -> CopiedLoad | None:
+def copied_load(found: Operation, block: Block, num_warps: int) -> CopiedLoad | None:
     """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
-    if op.name != "nv_tileas.tiled_load" or op.view.type.kind.data == "gather":
+    if found.name != "nv_tileas.tiled_load" or (op := row(found)).view.type.kind.data == "gather":
         return None
     chain = _chain_to_product(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
@@ -81,7 +83,7 @@ def _meets(block: Block) -> bool:
     return any(op.name == BarrierOp.name for op in walk(block))
 
 
-def _movable(op: Any, block: Block) -> bool:
+def _movable(op: TableOperation, block: Block) -> bool:
     """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)
@@ -102,7 +104,7 @@ def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bo
     return all(_depends_on_index_only(operand, block, index) for operand in owner.operands)
 
 
-def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: int) -> CopiedLoad | None:
+def _placed(op: TableOperation, chain: list[Operation], fragment: LinearLayout, num_warps: int) -> CopiedLoad | None:
     element = element_of(op.value.type)
     facts = ViewFacts(op.view, AxisAnalysis())
     order = tuple(facts.order)

@@ -136,21 +136,21 @@ def _division(func: Operation, job: Job, ctas: int) -> Division:
         if is_exchange(op) and op not in division.operations:
             raise Undivided(f"{op.name} would happen in each CTA")
         if op.name == "nv_tileas.dot":
-            _check_product(op, division, job)
+            _check_product(row(op), division, job)
     if not division.operations:
         raise Undivided("no tile that the kernel writes has equal parts that can be computed apart")
     _check_order(func, division)
     return division
 
 
-def _check_product(op: Any, division: Division, job: Job) -> None:
+def _check_product(op: TableOperation, division: Division, job: Job) -> None:
     if op not in division.operations:
         raise Undivided("a product would be computed by each CTA")
     if _speed(_part_shape(op, division), job) < _speed(shape_of(op.result), job):
         raise Undivided(f"parts of a product are too small for {job.target.tier.matrix_product}")
 
 
-def _extended(division: Division, op: Any, job: Job) -> Division | None:
+def _extended(division: Division, op: TableOperation, job: Job) -> Division | None:
     """The division with what ``op`` writes divided along the best of its dimensions; None where none can be."""
     found = []
     for dim in range(len(shape_of(op.value))):
@@ -165,11 +165,11 @@ def _extended(division: Division, op: Any, job: Job) -> Division | None:
 
 def _fitness(division: Division, job: Job) -> tuple[int, int]:
     """How many products are divided, and how well the target's best instruction still fits them."""
-    products = [op for op in division.operations if op.name == "nv_tileas.dot"]
+    products = [row(op) for op in division.operations if op.name == "nv_tileas.dot"]
     return len(products), sum(_speed(_part_shape(op, division), job) for op in products)
 
 
-def _part_shape(op: Any, division: Division) -> tuple[int, ...]:
+def _part_shape(op: TableOperation, division: Division) -> tuple[int, ...]:
     return tuple(part_type(op.result.type, division.dims[op.result], division.ctas).get_shape())
 
 
@@ -215,7 +215,7 @@ class _Rewriter:
         whole = [op for op in walk(self.func) if is_store(op) and op not in self.division.operations]
         for op in self.division.operations:
             if op.name in VIEW_ACCESSES:
-                self._access(op)
+                self._access(row(op))
         for value, dim in self.division.dims.items():
             Rewriter.replace_value_with_new_type(value, part_type(tile_type(value), dim, self.ctas))
         for op in whole:
@@ -261,7 +261,7 @@ class _Rewriter:
         return _inserted(place, arith.MuliOp.make([rank, _constant(count, type, place)], [type]))
 
     # ---- memory
-    def _access(self, op: Any) -> None:
+    def _access(self, op: TableOperation) -> None:
         """The CTA's part of the tile: a smaller tile, found that many steps further."""
         dim, old = _dim(op, self.division), op.view.type
         kind = old.kind.data
@@ -279,7 +279,7 @@ class _Rewriter:
         )
         op.operands[0] = _inserted(op, BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)))
 
-    def _move(self, op: Any, dim: int, factor: int, per_rank: int) -> None:
+    def _move(self, op: TableOperation, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
         coord = op.operands[index]

@@ -11,11 +11,10 @@ Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same pr
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
@@ -28,7 +27,7 @@ from ..analysis.fetchable import fetched, is_canonical, is_scattered, may_fetch,
 from ..analysis.operand_chains import only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, tile_type
+from ..shared.accessors import block_of, parent, row, tile_type
 
 SWAP = (1, 0)
 SWAP = (1, 0)
@@ -47,19 +46,19 @@ class ExchangeOperands(EdgePass):
             return
         for func in module.body.block.ops:
             if is_entry(func) and may_fetch(func):
-                _exchange_in(func, job)
+                _exchange_in(row(func), job)
 
 
-def _exchange_in(func: Any, job: Job) -> None:
+def _exchange_in(func: TableOperation, job: Job) -> None:
     if (warps := choose_warps(func, job)) < LEAST_WARPS:
         return
-    for op in [op for op in walk(func) if op.name == "nv_tileas.dot"]:
+    for op in [row(op) for op in walk(func) if op.name == "nv_tileas.dot"]:
         if _wants_it(op, job, warps):
             _exchange(op)
             warps = choose_warps(func, job)
 
 
-def _wants_it(op: Any, job: Job, warps: int) -> bool:
+def _wants_it(op: TableOperation, job: Job, warps: int) -> bool:
     atom = warpgroup_row(op, job)
     if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in SCATTERED_SWIZZLES:
         return False
@@ -73,9 +72,9 @@ def _wants_it(op: Any, job: Job, warps: int) -> bool:
     return is_scattered(right, 0, bits) and warpgroup_tiling(n, m, k, bits, warps) is not None
 
 
-def _exchange(op: Any) -> None:
-    block, index = op.parent, op.acc.index - 1
-    loop = block.parent_op()
+def _exchange(op: TableOperation) -> None:
+    block, index = block_of(op), op.acc.index - 1
+    loop = row(parent(op))
     turned = _turned_type(op.acc.type)
     operands = [_turned(op, op.rhs), _turned(op, op.lhs), op.acc, None, None]
     attributes = {EXCHANGED.get(key, key): value for key, value in op.attributes.items()}
@@ -90,7 +89,7 @@ def _exchange(op: Any) -> None:
     uses = list(result.uses)
     result._type = turned
     back = PermuteOp.make([result], [_turned_type(turned)], permutation=SWAP)
-    loop.parent.insert_op_after(back, loop)
+    block_of(loop).insert_op_after(back, loop)
     for use in uses:
         use.operation.operands[use.index] = back.results[0]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
 from ..analysis.operand_chains import rounds_to_tf32
 from ..shared.accessors import given, row, tile_type
@@ -34,7 +33,7 @@ def operands_of(ring: Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAVa
     return operands, stages, kept
 
 
-def read_fragment(fetch: Fetch, stage: SSAValue, product: Any) -> SSAValue:
+def read_fragment(fetch: Fetch, stage: SSAValue, product: TableOperation) -> SSAValue:
     """An operand in registers: read from the stage in the fragment that the product wants."""
     layout = fragment_of(fetch.load, fetch.chain)
     type = TensorType(fetch.element, fetch.load.value.type.get_shape())
@@ -42,7 +41,7 @@ def read_fragment(fetch: Fetch, stage: SSAValue, product: Any) -> SSAValue:
     for link in fetch.chain:
         if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
             continue
-        layout = forwarded(link, layout)
+        layout = forwarded(row(link), layout)
         type = TensorType(tile_type(current).element_type, tile_type(link.results[0]).get_shape())
         if link.name == "nv_tileas.fp_to_fp":
             type = tile_type(link.results[0])

@@ -57,17 +57,17 @@ def equal(a: SSAValue, b: SSAValue) -> Operation:
     return _compare("eq", a, b)
 
 
-def runs_at(loop: Any, index: SSAValue) -> Operation:
+def runs_at(loop: TableOperation, index: SSAValue) -> Operation:
     """Whether the loop still runs at this index."""
     return _compare("ult" if loop.unsigned else "slt", index, loop.upper)
 
 
-def never_runs(loop: Any) -> Operation:
+def never_runs(loop: TableOperation) -> Operation:
     """Whether a loop does not run at all."""
     return _compare("uge" if loop.unsigned else "sge", loop.lower, loop.upper)
 
 
-def is_later(loop: Any, index: SSAValue) -> Operation:
+def is_later(loop: TableOperation, index: SSAValue) -> Operation:
     """Whether an iteration of a loop is not its first."""
     return _compare("ne", index, loop.lower)
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
@@ -27,6 +27,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import is_zero, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, last_op
 from .inserted import runs_at
 from .overlap_products import BARRIER, at_its_stage, users
 
@@ -55,15 +56,15 @@ class _Issue:
     ``following``: the scalars of which the next iteration's are made.
     """
 
-    product: Any
+    product: TableOperation
     read: Operation
     ops: list[Operation]
     following: list[Operation]
 
 
-def _issue(product: Any) -> _Issue | None:
+def _issue(product: TableOperation) -> _Issue | None:
     """What issues a product; None where it cannot be issued ahead."""
-    block = product.parent
+    block = block_of(product)
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
     if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
         return None
@@ -76,14 +77,14 @@ def _issue(product: Any) -> _Issue | None:
         return None
     ops = [op for op in block.ops if op in scalars or op in acts]
     arguments = [value for op in ops for value in op.operands if value.owner is block and value.index]
-    following = _scalars([block.last_op.operands[value.index - 1] for value in arguments], block)
+    following = _scalars([last_op(block).operands[value.index - 1] for value in arguments], block)
     return None if following is None else _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
 
 
-def _is_alone(product: Any) -> bool:
+def _is_alone(product: TableOperation) -> bool:
     """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
     written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
-    inside = {op for op in walk(product.parent) if op.name == STORE}
+    inside = {op for op in walk(block_of(product)) if op.name == STORE}
     paired = product.pipeline is not None and product.pipeline.owner.pair
     return product.lhs_scale is None and not written & inside and not paired
 
@@ -116,16 +117,19 @@ def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
 
 
 # ---- the change ------------------------------------------------------------------------------------
-def _move(loop: Any, issue: _Issue) -> None:
-    block, last = issue.product.parent, issue.product.parent.last_op
-    first = dict(zip(block.args, [loop.lower, *loop.initial]))
+def _move(loop: TableOperation, issue: _Issue) -> None:
+    block = block_of(issue.product)
+    last = last_op(block)
+    first: dict[SSAValue, SSAValue] = dict(zip(block.args, [loop.lower, *loop.initial]))
     for op in _guarded(loop, issue, loop.lower, first):
-        loop.parent.insert_op_before(op, loop)
+        block_of(loop).insert_op_before(op, loop)
     values: dict[SSAValue, SSAValue] = {}
     clones = [op.clone(values) for op in issue.following]
     index = arith.AddiOp.make([block.args[0], loop.step], [block.args[0].type])
-    carried = {arg: values.get(last.operands[arg.index - 1], last.operands[arg.index - 1]) for arg in block.args[1:]}
-    following = {block.args[0]: index.results[0]} | carried
+    following: dict[SSAValue, SSAValue] = {block.args[0]: index.results[0]}
+    following.update(
+        (arg, values.get(last.operands[arg.index - 1], last.operands[arg.index - 1])) for arg in block.args[1:]
+    )
     place = issue.read
     for op in [*clones, index, *_guarded(loop, issue, index.results[0], following)]:
         block.insert_op_after(op, place)
@@ -136,7 +140,7 @@ def _move(loop: Any, issue: _Issue) -> None:
             op.erase()
 
 
-def _guarded(loop: Any, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
+def _guarded(loop: TableOperation, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
     """The product of the iteration that begins with ``values``, if there is one of this index."""
     runs = runs_at(loop, index)
     body, never = Block(), Block()

@@ -157,13 +157,13 @@ class _Chain:
         self.products.first.resident, self.products.last.rescaled = True, True
 
 
-def _is_plain(product: Any) -> bool:
+def _is_plain(product: TableOperation) -> bool:
     """Whether matrices are multiplied, as they are, to sums of 32 bits, in a loop ahead of which may be fetched."""
     words = element_of(product.result.type).bits == COLUMN_BITS
     return words and len(product.lhs.type.get_shape()) == 2 and product.lhs_scale is None and may_run_ahead(product)
 
 
-def _is_product(product: Any, atom: TensorMemoryAtom | None, boxes: dict[int, Found]) -> bool:
+def _is_product(product: TableOperation, atom: TensorMemoryAtom | None, boxes: dict[int, Found]) -> bool:
     """Whether a tcgen05 row multiplies these operands where they lie."""
     (m, k), n = product.lhs.type.get_shape(), product.rhs.type.get_shape()[1]
     unit = COLUMN_UNIT.get(min(m, ROWS))

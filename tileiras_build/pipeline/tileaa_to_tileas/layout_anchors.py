@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...layouts import LinearLayout, split_warps
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
@@ -26,10 +25,10 @@ FETCHED_PRODUCTS = {"warpgroup": rules.warpgroup_layouts, "tensor_memory": rules
 def anchor(classes: LayoutClasses, op: Operation) -> None:
     """Have an operation vote for the layouts of its tiles, and link those that follow from each other."""
     if (asks := ANCHORS.get(op.name)) is not None:
-        asks(classes, op)
+        asks(classes, row(op))
 
 
-def _anchor_tiled(classes: LayoutClasses, op: Any) -> None:
+def _anchor_tiled(classes: LayoutClasses, op: TableOperation) -> None:
     """A load or store of a view: as wide as alignment and bounds allow, lanes along the fastest dimension."""
     facts = ViewFacts(op.view, classes.analysis)
     in_bounds = facts.in_bounds()
@@ -46,7 +45,7 @@ def _anchor_tiled(classes: LayoutClasses, op: Any) -> None:
     classes.ports[op] = layout
 
 
-def _anchor_pointer(classes: LayoutClasses, op: Any) -> None:
+def _anchor_pointer(classes: LayoutClasses, op: TableOperation) -> None:
     if not is_tile(op.value):
         return
     vector, fastest = pointer_vector(op, classes.analysis)
@@ -57,7 +56,7 @@ def _anchor_pointer(classes: LayoutClasses, op: Any) -> None:
     _vote_for_memory(classes, op.value, classes.memory_layout(op.value, order, vector))
 
 
-def _anchor_atomic(classes: LayoutClasses, op: Any) -> None:
+def _anchor_atomic(classes: LayoutClasses, op: TableOperation) -> None:
     if is_tile(op.value):
         _vote_for_memory(classes, op.value, classes.memory_layout(op.value, _row_major(op.value), 1))
 
@@ -70,7 +69,7 @@ def _vote_for_memory(classes: LayoutClasses, value: SSAValue, layout: LinearLayo
     classes.vote(value, layout, MEMORY_WEIGHT * tile_size(value))
 
 
-def _anchor_dot(classes: LayoutClasses, op: Any) -> None:
+def _anchor_dot(classes: LayoutClasses, op: TableOperation) -> None:
     """The accumulator's fragment; operands are converted, unless a fused multiply-add reads them from shared memory."""
     classes.union([op.acc, op.result] if not is_free(op.acc) else [op.result])
     classes.vote(op.result, _accumulator_layout(classes, op), DOT_WEIGHT * tile_size(op.result))
@@ -78,7 +77,7 @@ def _anchor_dot(classes: LayoutClasses, op: Any) -> None:
         _vote_for_scales(classes, op)
 
 
-def _accumulator_layout(classes: LayoutClasses, op: Any) -> LinearLayout:
+def _accumulator_layout(classes: LayoutClasses, op: TableOperation) -> LinearLayout:
     for mark, layouts in FETCHED_PRODUCTS.items():
         if mark in op.attributes:
             return layouts(op, classes.num_warps)[1]
@@ -86,7 +85,7 @@ def _accumulator_layout(classes: LayoutClasses, op: Any) -> LinearLayout:
     return classes.default_layout(op.result) if atom is None else _fragment(classes, op, atom)
 
 
-def _fragment(classes: LayoutClasses, op: Any, atom: MmaAtom) -> LinearLayout:
+def _fragment(classes: LayoutClasses, op: TableOperation, atom: MmaAtom) -> LinearLayout:
     """The accumulators of the chosen instruction, whose name and division among warps the product notes."""
     batch, m, n, k = product_shape(op)
     rows, columns, _ = padded_shape(m, n, k, atom)
@@ -98,7 +97,7 @@ def _fragment(classes: LayoutClasses, op: Any, atom: MmaAtom) -> LinearLayout:
     return rules.restricted(tiling_for(op, atom, warps).c, tuple(op.result.type.get_shape()))
 
 
-def _vote_for_scales(classes: LayoutClasses, op: Any) -> None:
+def _vote_for_scales(classes: LayoutClasses, op: TableOperation) -> None:
     if op.lhs_scale is None:
         return
     layouts = rules.scale_layouts(op, classes.job.target, classes.num_warps)
@@ -106,7 +105,7 @@ def _vote_for_scales(classes: LayoutClasses, op: Any) -> None:
         classes.vote(scale, layout, DOT_WEIGHT * tile_size(scale))
 
 
-def _feeds_product(classes: LayoutClasses, op: Any) -> bool:
+def _feeds_product(classes: LayoutClasses, op: TableOperation) -> bool:
     """Whether one product's result becomes another's left operand: then warps divide rows only, and it need not move."""
     dots = [row(other) for other in classes.ops if other.name == "nv_tileas.dot"]
     if len(dots) < 2:
@@ -115,7 +114,7 @@ def _feeds_product(classes: LayoutClasses, op: Any) -> bool:
     return any(classes.find(dot.lhs) in results for dot in dots)
 
 
-def _anchor_scan(classes: LayoutClasses, op: Any) -> None:
+def _anchor_scan(classes: LayoutClasses, op: TableOperation) -> None:
     axis = op.axis
     shape = tuple(op.sources[0].type.get_shape())
     classes.vote(
@@ -123,26 +122,26 @@ def _anchor_scan(classes: LayoutClasses, op: Any) -> None:
     )
 
 
-def _anchor_view(classes: LayoutClasses, op: Any) -> None:
+def _anchor_view(classes: LayoutClasses, op: TableOperation) -> None:
     shapes = tuple(op.source.type.get_shape()), tuple(op.result.type.get_shape())
     classes.link(op.source, op.result, lambda layout: layout.reshape(shapes[1]))
     classes.link(op.result, op.source, lambda layout: layout.reshape(shapes[0]))
 
 
-def _anchor_permute(classes: LayoutClasses, op: Any) -> None:
+def _anchor_permute(classes: LayoutClasses, op: TableOperation) -> None:
     permutation = list(op.permutation)
     inverse = [permutation.index(dim) for dim in range(len(permutation))]
     classes.link(op.source, op.result, lambda layout: layout.permute_dims(permutation))
     classes.link(op.result, op.source, lambda layout: layout.permute_dims(inverse))
 
 
-def _anchor_broadcast(classes: LayoutClasses, op: Any) -> None:
+def _anchor_broadcast(classes: LayoutClasses, op: TableOperation) -> None:
     source, target = tuple(op.source.type.get_shape()), tuple(op.result.type.get_shape())
     classes.link(op.source, op.result, lambda layout: rules.broadcast_result(layout, target))
     classes.link(op.result, op.source, lambda layout: rules.broadcast_source(layout, source))
 
 
-def _anchor_reduce(classes: LayoutClasses, op: Any) -> None:
+def _anchor_reduce(classes: LayoutClasses, op: TableOperation) -> None:
     axis = op.axis
     classes.union(list(op.sources))
     if not is_tile(op.results[0]):
@@ -151,12 +150,12 @@ def _anchor_reduce(classes: LayoutClasses, op: Any) -> None:
     classes.link(op.sources[0], op.results[0], lambda layout: rules.reduce_result(layout, axis))
 
 
-def _anchor_cat(classes: LayoutClasses, op: Any) -> None:
+def _anchor_cat(classes: LayoutClasses, op: TableOperation) -> None:
     dim = op.dim
     classes.link(op.lhs, op.result, lambda layout: layout.cat(dim))
 
 
-def _anchor_reinterpret(classes: LayoutClasses, op: Any) -> None:
+def _anchor_reinterpret(classes: LayoutClasses, op: TableOperation) -> None:
     narrow = rules.narrow_ratio(op)
     classes.link(op.source, op.result, lambda layout: rules.reinterpreted(layout, narrow))
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop, is_loop, renames
 from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import source_load
-from ..shared.accessors import given
+from ..shared.accessors import given, row, tile_type
 from ..shared.element_types import element_of
 from . import layout_rules as rules
 from .layout_anchors import FETCHED_PRODUCTS
@@ -30,9 +29,10 @@ def write(writer: LayoutWriter, op: Operation) -> None:
     if is_loop(op):
         for argument in tiles(op.regions[0].blocks[0].args):
             set_layout(argument, writer.classes.layout(argument))
-    handler = WRITES.get(op.name) or KIND_WRITES.get(kind_of(op))
-    if handler is not None:
-        handler(writer, op)
+    if (handler := WRITES.get(op.name)) is not None:
+        handler(writer, row(op))
+    elif (of_kind := KIND_WRITES.get(kind_of(op))) is not None:
+        of_kind(writer, op)
 
 
 def _write_elementwise(writer: LayoutWriter, op: Operation) -> None:
@@ -60,7 +60,7 @@ def _write_shape(writer: LayoutWriter, op: Operation) -> None:
     set_layout(op.results[0], layout)
 
 
-def _write_tiled_load(writer: LayoutWriter, op: Any) -> None:
+def _write_tiled_load(writer: LayoutWriter, op: TableOperation) -> None:
     layout = writer.classes.ports[op]
     wanted = writer.classes.layout(op.value)
     if tile_size(op.value) <= 32 * writer.classes.num_warps or _only_scales(op.value):
@@ -80,7 +80,7 @@ def _only_scales(value: SSAValue) -> bool:
     return True
 
 
-def _require_index(writer: LayoutWriter, op: Any, layout: LinearLayout) -> None:
+def _require_index(writer: LayoutWriter, op: TableOperation, layout: LinearLayout) -> None:
     """The index tile of a gather has the tile's layout along the sparse dimension."""
     sparse = op.view.type.sparse.data
     if sparse < 0:
@@ -93,7 +93,7 @@ def _require_index(writer: LayoutWriter, op: Any, layout: LinearLayout) -> None:
     writer.require(op, index, wanted.distinct_registers()[0], exact=False)
 
 
-def _write_tiled_store(writer: LayoutWriter, op: Any) -> None:
+def _write_tiled_store(writer: LayoutWriter, op: TableOperation) -> None:
     order = ViewFacts(op.view, writer.classes.analysis).order
     small = tile_size(op.value) <= 32 * writer.classes.num_warps
     if element_of(op.value.type).per_byte > 1 or not small and _stores_narrowly(op, order):
@@ -101,7 +101,7 @@ def _write_tiled_store(writer: LayoutWriter, op: Any) -> None:
     _require_index(writer, op, layout_of(op.value))
 
 
-def _stores_narrowly(op: Any, order: list[int]) -> bool:
+def _stores_narrowly(op: TableOperation, order: list[int]) -> bool:
     """Whether a tile as it is held would be stored in pieces that waste memory's sectors."""
     held, bytes = layout_of(op.value), element_of(op.value.type).bytes
     width = min(held.contiguous(order), op.vector) * bytes
@@ -109,7 +109,7 @@ def _stores_narrowly(op: Any, order: list[int]) -> bool:
     return width < DIRECT_STORE_BYTES or sector < SECTOR_BYTES or bytes < 4
 
 
-def _write_dot(writer: LayoutWriter, op: Any) -> None:
+def _write_dot(writer: LayoutWriter, op: TableOperation) -> None:
     for mark, layouts in FETCHED_PRODUCTS.items():
         if mark in op.attributes:
             return _write_fetching_dot(writer, op, layouts(op, writer.classes.num_warps))
@@ -120,14 +120,16 @@ def _write_dot(writer: LayoutWriter, op: Any) -> None:
     set_layout(op.result, layout)
 
 
-def _write_fragments_dot(writer: LayoutWriter, op: Any, layouts: tuple[LinearLayout, ...]) -> None:
+def _write_fragments_dot(writer: LayoutWriter, op: TableOperation, layouts: tuple[LinearLayout, ...]) -> None:
     for index, layout in enumerate(layouts):
         writer.require(op, index, layout, exact=False)
     _require_scales(writer, op)
     writer.produce(op.result, layouts[2])
 
 
-def _write_fetching_dot(writer: LayoutWriter, op: Any, layouts: tuple[LinearLayout | None, LinearLayout]) -> None:
+def _write_fetching_dot(
+    writer: LayoutWriter, op: TableOperation, layouts: tuple[LinearLayout | None, LinearLayout]
+) -> None:
     """What stays in shared memory may have any layout: the right operand, the left one if fetched and not scattered."""
     left, accumulators = layouts
     source = source_load(op, 0)
@@ -139,7 +141,7 @@ def _write_fetching_dot(writer: LayoutWriter, op: Any, layouts: tuple[LinearLayo
     writer.produce(op.result, accumulators)
 
 
-def _require_scales(writer: LayoutWriter, op: Any) -> None:
+def _require_scales(writer: LayoutWriter, op: TableOperation) -> None:
     if op.lhs_scale is None:
         return
     layouts = rules.scale_layouts(op, writer.classes.job.target, writer.classes.num_warps)
@@ -147,7 +149,7 @@ def _require_scales(writer: LayoutWriter, op: Any) -> None:
         writer.require(op, index, layout, exact=False)
 
 
-def _write_reduce(writer: LayoutWriter, op: Any) -> None:
+def _write_reduce(writer: LayoutWriter, op: TableOperation) -> None:
     axis = op.axis
     layout = layout_of(op.sources[0])
     if not layout.is_separable(axis):
@@ -158,7 +160,7 @@ def _write_reduce(writer: LayoutWriter, op: Any) -> None:
         writer.produce(result, rules.reduce_result(layout, axis))
 
 
-def _write_scan(writer: LayoutWriter, op: Any) -> None:
+def _write_scan(writer: LayoutWriter, op: TableOperation) -> None:
     axis = op.axis
     layout = layout_of(op.sources[0])
     if not rules.can_scan(layout, axis):
@@ -169,7 +171,7 @@ def _write_scan(writer: LayoutWriter, op: Any) -> None:
         writer.produce(result, layout)
 
 
-def _write_cat(writer: LayoutWriter, op: Any) -> None:
+def _write_cat(writer: LayoutWriter, op: TableOperation) -> None:
     dim = op.dim
     part = layout_of(op.lhs).distinct_registers()[0]
     writer.require(op, 0, part)
@@ -177,7 +179,7 @@ def _write_cat(writer: LayoutWriter, op: Any) -> None:
     writer.produce(op.result, part.cat(dim))
 
 
-def _write_slice(writer: LayoutWriter, op: Any) -> None:
+def _write_slice(writer: LayoutWriter, op: TableOperation) -> None:
     """Through shared memory: any layouts, as long as the slice's registers and threads do not share bits."""
     for result in tiles(op.results):
         layout = writer.classes.layout(result)
@@ -187,7 +189,7 @@ def _write_slice(writer: LayoutWriter, op: Any) -> None:
         writer.require(op, 1, layout_of(op.results[0]))
 
 
-def _write_reinterpret(writer: LayoutWriter, op: Any) -> None:
+def _write_reinterpret(writer: LayoutWriter, op: TableOperation) -> None:
     ratio = rules.narrow_ratio(op)
     layout = layout_of(op.source).distinct_registers()[0]
     if ratio < 1:
@@ -199,7 +201,7 @@ def _write_reinterpret(writer: LayoutWriter, op: Any) -> None:
     writer.produce(op.result, given(rules.reinterpreted(layout, ratio)))
 
 
-def _write_loop(writer: LayoutWriter, op: Any) -> None:
+def _write_loop(writer: LayoutWriter, op: TableOperation) -> None:
     counted = is_counted_loop(op)
     arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
     for index, argument in enumerate(arguments):
@@ -209,22 +211,22 @@ def _write_loop(writer: LayoutWriter, op: Any) -> None:
         set_layout(result, writer.classes.layout(result))
 
 
-def _write_yield(writer: LayoutWriter, op: Any) -> None:
+def _write_yield(writer: LayoutWriter, op: TableOperation) -> None:
     for index, (value, target) in enumerate(yielded(op)):
         if is_tile(value):
             writer.require(op, index, writer.classes.layout(target))
 
 
-def _write_if(writer: LayoutWriter, op: Any) -> None:
+def _write_if(writer: LayoutWriter, op: TableOperation) -> None:
     for result in tiles(op.results):
         set_layout(result, writer.classes.layout(result))
 
 
-def _write_print(writer: LayoutWriter, op: Any) -> None:
+def _write_print(writer: LayoutWriter, op: TableOperation) -> None:
     shapes: dict[tuple, LinearLayout] = {}
     for index, value in enumerate(op.operands):
         if is_tile(value):
-            shape = tuple(value.type.get_shape())
+            shape = tuple(tile_type(value).get_shape())
             writer.require(op, index, shapes.setdefault(shape, layout_of(value)))
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import Layouts, facts_of
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
 from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
-from ..shared.accessors import given, tile_type
+from ..shared.accessors import given, row, tile_type
 from ..shared.element_types import element_of
 
 LANE_BITS = 5
 
 
-def operand_layout(op: Any, operand: SSAValue, result: LinearLayout) -> LinearLayout:
+def operand_layout(op: Operation, operand: SSAValue, result: LinearLayout) -> LinearLayout:
     """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
     if facts_of(op).layouts is Layouts.ELEMENTWISE:
         return result
@@ -25,7 +26,7 @@ def operand_layout(op: Any, operand: SSAValue, result: LinearLayout) -> LinearLa
         return result.reshape(source).distinct_registers()[0]
     if op.name == "nv_tileas.broadcast":
         return broadcast_source(result, source)
-    permutation = op.permutation
+    permutation = row(op).permutation
     return result.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
 
 
@@ -66,7 +67,7 @@ def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     return layout
 
 
-def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
+def dot_layouts(op: TableOperation, target: Any) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
     """The fragments of a product's operands and result."""
     tiling = tiling_of(op, atom_named(target, op.atom))
     values = (op.lhs, op.rhs, op.result)
@@ -75,7 +76,7 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
     return a, b, c
 
 
-def scale_layouts(op: Any, target: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+def scale_layouts(op: TableOperation, target: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """How threads hold the scales of a product's operands."""
     if op.tensor_memory is not None:
         left, right = (columns.layout for columns in scale_columns(op, num_warps))
@@ -88,13 +89,13 @@ def scale_layouts(op: Any, target: Any, num_warps: int) -> tuple[LinearLayout, L
     return left, right
 
 
-def warpgroup_layouts(op: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+def warpgroup_layouts(op: TableOperation, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
     tiling = warpgroup_tiling_of(op, num_warps)
     return tiling.a, tiling.c
 
 
-def tensor_memory_layouts(op: Any, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
+def tensor_memory_layouts(op: TableOperation, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
     """How threads hold a product's left operand on its way to tensor memory, and its accumulators on theirs from it."""
     left, accumulators = tensor_memory_tiles(op, num_warps)
     return None if left is None else left.layout, accumulators.layout
@@ -128,7 +129,7 @@ def is_additive(layout: LinearLayout) -> bool:
 TRUE_BITS = {"f4E2M1FN": 4, "i4": 4, "i1": 1}
 
 
-def narrow_ratio(op: Any) -> float:
+def narrow_ratio(op: TableOperation) -> float:
     """Result elements per source element of a reinterpretation."""
     bits = [TRUE_BITS.get(element.name, element.bits) for element in map(element_of, (op.source.type, op.result.type))]
     return bits[0] / bits[1]

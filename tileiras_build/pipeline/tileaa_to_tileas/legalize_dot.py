@@ -9,15 +9,15 @@ Sound: f16 holds every fp8 value; apply_scales says what bf16 holds.
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp, f16
 
+from ...dialects.definition import TableOperation
 from ...dialects.ir import text_of, walk
 from ..analysis.dot_atoms import scales_by_itself
 from ..analysis.kernel_target import kernel_target
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from .block_scales import apply_scales, converted
 
 FP8 = ("f8E4M3FN", "f8E5M2")
@@ -31,10 +31,10 @@ class LegalizeDot(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if op.name == "nv_tileas.dot":
-                _legalize(op, job)
+                _legalize(row(op), job)
 
 
-def _legalize(op: Any, job: Job) -> None:
+def _legalize(op: TableOperation, job: Job) -> None:
     if op.lhs_scale is not None:
         if not scales_by_itself(kernel_target(op, job), op):
             apply_scales(op)

@@ -39,9 +39,9 @@ class LimitScratch(EdgePass):
                 op.part_bytes = saving_of(job).part_bytes
                 _go_halfway(op, job)
             elif op.name in SLICES:
-                row(op).cut_bits = slice_cut(op, job)
-            elif op.name == "nv_tileas.dot" and SIZES[op.name](op, job):
-                row(op).k_parts = k_parts(op, job)
+                row(op).cut_bits = slice_cut(row(op), job)
+            elif op.name == "nv_tileas.dot" and SIZES[op.name](row(op), job):
+                row(op).k_parts = k_parts(row(op), job)
 
 
 def _go_halfway(op: TableOperation, job: Job) -> None:

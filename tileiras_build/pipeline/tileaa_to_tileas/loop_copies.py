@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.cute.shared import SharedLayoutAttr
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -19,7 +19,7 @@ from ...dialects.nv_tileas.ops import (
     LocalLoadOp,
 )
 from ...dialects.nv_tileas.types import BufferType
-from ..shared.accessors import owner, row
+from ..shared.accessors import owner, parent, row
 from .chain_layouts import forwarded, with_layout
 from .copied_loads import CopiedLoad, is_outside
 from .inserted import Insert, insert_before
@@ -30,7 +30,7 @@ CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 class LoopCopies:
     """The loads of a loop that are copied ahead; how far ahead, and what waits for them, is the subclass's."""
 
-    def __init__(self, loop: Any, loads: list[CopiedLoad], stages: int):
+    def __init__(self, loop: TableOperation, loads: list[CopiedLoad], stages: int):
         self.loop, self.loads, self.stages = loop, loads, stages
         self.block = loop.regions[0].blocks[0]
         self.buffers: list[SSAValue] = []
@@ -42,13 +42,13 @@ class LoopCopies:
     @property
     def runs_again(self) -> bool:
         """Whether the loop may start over while other threads still read its last stages."""
-        return not is_entry(self.loop.parent_op())
+        return not is_entry(parent(self.loop))
 
     def allocate(self) -> None:
         """Buffers for all loads, before the outermost loop."""
-        outermost = self.loop
-        while not is_entry(outermost.parent_op()):
-            outermost = outermost.parent_op()
+        outermost: Operation = self.loop
+        while not is_entry(around := parent(outermost)):
+            outermost = around
         self.buffers = [insert_before(self._buffer(load), outermost) for load in self.loads]
 
     def _buffer(self, load: CopiedLoad) -> Operation:
@@ -91,7 +91,7 @@ class LoopCopies:
         for link in copied.chain:
             if link.name == "nv_tileas.convert_layout":
                 continue
-            layout = forwarded(link, layout)
+            layout = forwarded(row(link), layout)
             clone = row(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
             current = insert_before(clone, place)
         last = copied.chain[-1].results[0] if copied.chain else load.value
@@ -116,7 +116,7 @@ def _copy(copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: S
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)
 
 
-def _drop_load(load: Any) -> None:
+def _drop_load(load: TableOperation) -> None:
     """What its token ordered follows what it followed."""
     if load.result_token is not None:
         token = load.token

@@ -12,11 +12,10 @@ Sound: the place of such a tile, and how often it is fetched, follow from nothin
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
@@ -24,6 +23,7 @@ from ..analysis.rank_dependence import depends_on_rank, is_as_often
 from ..analysis.tensor_maps import PATTERN_LINES
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 
 
 class MulticastLoads(EdgePass):
@@ -35,14 +35,14 @@ class MulticastLoads(EdgePass):
         if not job.target.has("tma_multicast"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and func.num_ctas is not None:
+            if is_entry(func) and (ctas := row(func).num_ctas) is not None:
                 loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
                 for load in loads:
                     if all(is_as_often(other) for other in loads if other.pipeline is load.pipeline):
-                        _share(load, func.num_ctas)
+                        _share(load, ctas)
 
 
-def _share(load: Any, ctas: int) -> None:
+def _share(load: TableOperation, ctas: int) -> None:
     if depends_on_rank(load) or load.pipeline.owner.pair:
         return
     dim = _shared_dim(load, ctas)
@@ -54,7 +54,7 @@ def _share(load: Any, ctas: int) -> None:
 
 
 # ---- shares --------------------------------------------------------------------------------------
-def _shared_dim(load: Any, ctas: int) -> int | None:
+def _shared_dim(load: TableOperation, ctas: int) -> int | None:
     """The dimension of the tile of which each CTA fetches a part: whole boxes, else whole patterns of one box."""
     tile, order, box = load.view.type.tile, *_box(load)
     if tile[order[0]] % (ctas * box[0]) == 0:
@@ -68,13 +68,13 @@ def _shared_dim(load: Any, ctas: int) -> int | None:
     return longer[-1] if lines % PATTERN_LINES == 0 else None
 
 
-def _box(load: Any) -> tuple[list[int], list[int]]:
+def _box(load: TableOperation) -> tuple[list[int], list[int]]:
     """The tile's dimensions as the tensor map has them, fastest first, and the extents of its box along them."""
     dims, box = load.desc.owner.dims, list(load.desc.owner.box)
     return [load.view.type.dim_map.index(dim) for dim in dims], box
 
 
-def _narrow(load: Any, dim: int, most: int) -> None:
+def _narrow(load: TableOperation, dim: int, most: int) -> None:
     """A tensor map of the load's own whose box fits into a share."""
     order, box = _box(load)
     position, old = order.index(dim), load.desc.owner

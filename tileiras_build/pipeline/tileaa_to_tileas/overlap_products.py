@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
@@ -33,7 +34,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import last_op, maker, row
+from ..shared.accessors import block_of, last_op, maker, row
 from .inserted import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
@@ -117,18 +118,19 @@ def _parts(loop: Operation) -> _Parts | None:
     return parts if _is_separate(parts, needed) else None
 
 
-def _share_columns(first: Any, last: Any) -> bool:
+def _share_columns(first: TableOperation, last: TableOperation) -> bool:
     """Whether the left operand of a product is written over the sum of another (``keep_sums``)."""
     if not isinstance(last, AsyncUmmaOp) or last.lhs_stage is not None or not isinstance(first, AsyncUmmaOp):
         return False
     return maker(first.acc).column == maker(last.lhs).column
 
 
-def _left(product: Any) -> SSAValue:
+def _left(product: TableOperation) -> SSAValue:
     """The left operand, or what was stored last where the product finds it in tensor memory."""
     if isinstance(product, AsyncDotOp):
         return product.lhs
-    stores = [op for op in product.parent.ops if op.name == "nv_tileas.tmem_store" and op.dest is product.lhs]
+    ops = block_of(product).ops
+    stores = [row(op) for op in ops if op.name == "nv_tileas.tmem_store" and row(op).dest is product.lhs]
     return stores[-1].value if stores else product.lhs
 
 
@@ -146,10 +148,12 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
     return found
 
 
-def _fillers(op: Any) -> Iterator[Operation]:
+def _fillers(op: Operation) -> Iterator[Operation]:
     """The products of the block whose sum an operation reads from tensor memory."""
     if op.name == "nv_tileas.tmem_load":
-        yield from (user for user in users(op.source) if user.name == AsyncUmmaOp.name and user.parent is op.parent)
+        yield from (
+            user for user in users(row(op).source) if user.name == AsyncUmmaOp.name and user.parent is op.parent
+        )
 
 
 def _top(op: Operation, block: Block) -> Operation | None:
@@ -164,7 +168,7 @@ def users(value: SSAValue) -> list[Operation]:
     return [use.operation for use in value.uses]
 
 
-def _late(block: Block, last: Any) -> list[Operation]:
+def _late(block: Block, last: TableOperation) -> list[Operation]:
     """What follows from the later product, what gives its stage back, and barriers before such operations."""
     found: set[Operation] = set()
     waiting = [last, *_releases(last), *_own_memory(last)]
@@ -180,28 +184,29 @@ def _late(block: Block, last: Any) -> list[Operation]:
     return _with_barriers(found, block)
 
 
-def _tokens(product: Any) -> set[SSAValue]:
+def _tokens(product: TableOperation) -> set[SSAValue]:
     """The tokens of the stages that a product reads."""
     stages = [stage for stage in (product.lhs_stage, product.rhs_stage) if stage is not None]
     return {value for stage in stages if isinstance(stage.owner, Operation) for value in stage.owner.operands}
 
 
-def at_its_stage(product: Any, name: str) -> list[Any]:
+def at_its_stage(product: TableOperation, name: str) -> list[TableOperation]:
     """The operations of that name on a stage that a product reads."""
     tokens = _tokens(product)
-    return [op for op in product.parent.ops if op.name == f"nv_tileas.async.pipeline.{name}" and op.token in tokens]
+    found = (row(op) for op in block_of(product).ops if op.name == f"nv_tileas.async.pipeline.{name}")
+    return [op for op in found if op.token in tokens]
 
 
-def _releases(product: Any) -> list[Operation]:
+def _releases(product: TableOperation) -> list[TableOperation]:
     return at_its_stage(product, "consumer_release")
 
 
-def _has_two_stages(product: Any) -> bool:
+def _has_two_stages(product: TableOperation) -> bool:
     """Whether the next stage can be full while a product still reads this one."""
     return all(wait.pipeline.type.stages.data > 1 for wait in at_its_stage(product, "consumer_wait"))
 
 
-def _own_memory(product: Any) -> list[Operation]:
+def _own_memory(product: TableOperation) -> list[Operation]:
     """Who writes and reads the product's tensor memory, and waits for what it fills there."""
     if isinstance(product, AsyncDotOp):
         return []
@@ -252,14 +257,14 @@ def _fits(parts: _Parts, func: Operation, job: Job) -> bool:
     return sums_fit(words, func, job, row(func).num_warps)
 
 
-def _result(product: Any) -> SSAValue:
+def _result(product: TableOperation) -> SSAValue:
     if isinstance(product, AsyncDotOp):
         return product.result
     return next(op.results[0] for op in users(product.acc) if op.name == "nv_tileas.tmem_load")
 
 
 # ---- the change ------------------------------------------------------------------------------------
-def _rewrite(loop: Any, parts: _Parts) -> None:
+def _rewrite(loop: TableOperation, parts: _Parts) -> None:
     """The early part of the first iteration, a loop that is one behind, the late part of the last."""
     guard = runs_at(loop, loop.lower)
     body, never = Block(), Block()
@@ -267,7 +272,7 @@ def _rewrite(loop: Any, parts: _Parts) -> None:
     _Writer(loop, parts).write(body)
     made = IfOp.make([guard.results[0]], [result.type for result in loop.results], {}, [Region(body), Region(never)])
     for op in (guard, made):
-        loop.parent.insert_op_before(op, loop)
+        block_of(loop).insert_op_before(op, loop)
     for old, new in zip(loop.results, made.results):
         old.replace_all_uses_with(new)
     loop.detach()
@@ -277,7 +282,7 @@ def _rewrite(loop: Any, parts: _Parts) -> None:
 class _Writer:
     """Copies of the parts of a loop's body."""
 
-    def __init__(self, loop: Any, parts: _Parts):
+    def __init__(self, loop: TableOperation, parts: _Parts):
         self.loop, self.parts = loop, parts
 
     def write(self, target: Block) -> None:
@@ -341,7 +346,7 @@ class _Writer:
         for op in ops:
             target.add_op(op.clone(values))
 
-    def _await(self, product: Any, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
+    def _await(self, product: TableOperation, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
         """A product of warpgroups, just issued, is waited for here: ``pending`` others may stay under way."""
         if not isinstance(product, AsyncDotOp):
             return

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import arith
 from ...dialects.cuda_tile.attrs import DivByAttr
+from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
@@ -44,11 +45,11 @@ class PackFp4(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and _wants_pairs(op, job):
-                _pack(op)
+            if op.name == "nv_tileas.dot" and _wants_pairs(row(op), job):
+                _pack(row(op))
 
 
-def _wants_pairs(op: Any, job: Job) -> bool:
+def _wants_pairs(op: TableOperation, job: Job) -> bool:
     if op.lhs_scale is None or str(op.lhs.type.element_type) != FP4:
         return False
     if not any(find(kernel_target(op, job), op, in_pairs=True) for find in (scaled_atom, scaled_tensor_atom)):
@@ -80,11 +81,11 @@ def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
     return single and _loads_pairs(owner, dim, analysis)
 
 
-def _bytes_before(op: Any) -> SSAValue | None:
+def _bytes_before(op: Operation) -> SSAValue | None:
     """The bytes that a tile of fp4 was unpacked from; views between do not move them."""
     while op.name == VIEW and isinstance(op.operands[0].owner, Operation):
         op = op.operands[0].owner
-    if op.name != REINTERPRET or str(op.operands[0].type.element_type) != "i8":
+    if op.name != REINTERPRET or str(tile_type(op.operands[0]).element_type) != "i8":
         return None
     value = op.operands[0]
     while isinstance(value.owner, Operation) and value.owner.name == VIEW:
@@ -97,7 +98,7 @@ def _is_last(type: TensorType, dim: int) -> bool:
     return dim == len(shape) - 1 and shape[dim] % 2 == 0
 
 
-def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
+def _loads_pairs(load: TableOperation, dim: int, analysis: AxisAnalysis) -> bool:
     """Whether a load of fp4 is one of bytes, too."""
     view = load.view.type
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
@@ -110,11 +111,11 @@ def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
     return even and view.source.strides[fastest] == 1
 
 
-def _pack(op: Any) -> None:
+def _pack(op: TableOperation) -> None:
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
     product = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
-    op.parent.insert_op_before(product, op)
+    block_of(op).insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     gone = [op.lhs, op.rhs]
     op.detach()
@@ -153,13 +154,13 @@ def _byte_tile(owner: Any) -> SSAValue:
     return _after(owner, ViewOp.make([source], [TensorType(i8, shape)]))
 
 
-def _byte_load(load: Any, dim: int) -> SSAValue:
+def _byte_load(load: TableOperation, dim: int) -> SSAValue:
     view = _byte_view(load.view, dim)
     shape = list(load.value.type.get_shape())
     shape[dim] //= 2
     types: list[Attribute] = [TensorType(i8, shape), *(result.type for result in load.results[1:])]
     made = TiledLoadOp.make([view, list(load.coords), load.token], types, dict(load.attributes))
-    load.parent.insert_op_before(made, load)
+    block_of(load).insert_op_before(made, load)
     for old, new in zip(load.results[1:], made.results[1:]):
         old.replace_all_uses_with(new)
     return made.results[0]

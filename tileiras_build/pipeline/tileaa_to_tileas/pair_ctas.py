@@ -23,6 +23,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop, is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
@@ -63,7 +64,7 @@ class PairCtas(EdgePass):
         if not job.target.has("tma_cta_group"):
             return
         for func in module.body.block.ops:
-            if is_entry(func) and func.num_ctas == PAIR and (product := _product(func)) is not None:
+            if is_entry(func) and row(func).num_ctas == PAIR and (product := _product(func)) is not None:
                 _pair(func, product)
 
 
@@ -94,11 +95,11 @@ def _load_of(buffer: Any) -> Any:
     return next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name)
 
 
-def _is_divided_by_rows(op: Any) -> bool:
+def _is_divided_by_rows(op: TableOperation) -> bool:
     return depends_on_rank(_load_of(op.lhs)) and not depends_on_rank(_load_of(op.rhs))
 
 
-def _half(op: Any) -> tuple[int, SharedLayout, SharedLayout] | None:
+def _half(op: TableOperation) -> tuple[int, SharedLayout, SharedLayout] | None:
     """(dimension of the fetched tile that is the columns, placement of half of it, the same as the product sees it)."""
     load, old = _load_of(op.rhs), op.rhs_placement
     whole = load.buffer.type.placement.data
@@ -118,7 +119,7 @@ def _majorness(placement: SharedLayout) -> bool | None:
     return None if operand is None else operand.k_major
 
 
-def _placed(load: Any, dim: int) -> SharedLayout | None:
+def _placed(load: TableOperation, dim: int) -> SharedLayout | None:
     """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
     tile, order, bytes = _halved(load, dim), _order(load), load.buffer.type.placement.data.element_bits // 8
     line, wide = min(LONGEST_LINE, tile[order[0]] * bytes), _is_wide(load)
@@ -127,21 +128,21 @@ def _placed(load: Any, dim: int) -> SharedLayout | None:
     return SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if wide else VECTOR_BYTES)
 
 
-def _is_wide(load: Any) -> bool:
+def _is_wide(load: TableOperation) -> bool:
     return load.desc.owner.swizzle_mode == WIDE
 
 
-def _halved(load: Any, dim: int) -> list[int]:
+def _halved(load: TableOperation, dim: int) -> list[int]:
     return [extent // PAIR if index == dim else extent for index, extent in enumerate(load.view.type.tile)]
 
 
-def _order(load: Any) -> list[int]:
+def _order(load: TableOperation) -> list[int]:
     """The tile's dimensions, fastest in memory first."""
     return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.dims]
 
 
 # ---- the pair ------------------------------------------------------------------------------------
-def _pair(func: Operation, op: Any) -> None:
+def _pair(func: Operation, op: TableOperation) -> None:
     columns, half, seen = given(_half(op))
     load = _load_of(op.rhs)
     _fetch_half(load, columns, half)
@@ -154,7 +155,7 @@ def _pair(func: Operation, op: Any) -> None:
     row(commit).ready.owner.ctas = PAIR
 
 
-def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
+def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
     """The CTA's half of the columns: a smaller tile, found that many steps further."""
     old, descriptor = load.view.type, load.desc.owner
     tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.box)
@@ -182,7 +183,7 @@ def _rank(load: Operation) -> Any:
     return next(op for op in walk(kernel_of(load)) if op.name == CtaRankOp.name).results[0]
 
 
-def _resize(op: Any, half: SharedLayout) -> None:
+def _resize(op: TableOperation, half: SharedLayout) -> None:
     """As many stages as the room of the old ones holds, each with half of the right operand."""
     pipeline, stages = op.pipeline, op.pipeline.type.stages.data
     left, right = op.lhs.type, op.rhs.type

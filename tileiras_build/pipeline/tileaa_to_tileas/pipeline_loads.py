@@ -16,11 +16,10 @@ Sound: a loop is changed only if nothing in it writes memory, so a load may move
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
@@ -47,7 +46,7 @@ class PipelineLoads(EdgePass):
                 _pipeline(op, job)
 
 
-def _pipeline(loop: Any, job: Job) -> None:
+def _pipeline(loop: TableOperation, job: Job) -> None:
     block = loop.regions[0].blocks[0]
     if not _is_simple(block):
         return

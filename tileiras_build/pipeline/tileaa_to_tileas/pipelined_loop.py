@@ -7,6 +7,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
+from ..shared.accessors import block_of, given, last_op
 from .inserted import Insert, binary, constant_i32, equal, inserter, runs_at
 from .loop_copies import LoopCopies, wait
 
@@ -37,17 +38,17 @@ class PipelinedLoop(LoopCopies):
             index = self.before(binary(arith.AddiOp, index, self.loop.step))
 
     def _start_of_body(self, write: SSAValue) -> None:
-        insert = inserter(self.block.first_op)
+        insert = inserter(given(self.block.first_op))
         insert(wait(self.stages - 2))
         insert(BarrierOp.make([], []))
-        ahead = self.block.args[0]
+        ahead: SSAValue = self.block.args[0]
         for _ in range(self.stages - 1):
             ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
         enabled = insert(runs_at(self.loop, ahead))
         self.copy_all(self.loads, ahead, write, enabled, insert)
 
     def _end_of_body(self, read: SSAValue, write: SSAValue) -> None:
-        last = self.block.last_op
+        last = last_op(self.block)
         insert = inserter(last)
         last.operands = [*last.operands, *(self._following(stage, insert) for stage in (read, write))]
 
@@ -68,6 +69,6 @@ class PipelinedLoop(LoopCopies):
         self.before(made)
         for old, result in zip(loop.results, made.results):
             old.replace_all_uses_with(result)
-        loop.parent.insert_op_before(wait(0), loop)
+        block_of(loop).insert_op_before(wait(0), loop)
         loop.detach()
         loop.erase()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
@@ -187,7 +187,7 @@ def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
     return [stages * columns.words for columns in scale_columns(ring.product, warps)]
 
 
-def _scale_bytes(product: Any) -> int:
+def _scale_bytes(product: TableOperation) -> int:
     """Shared memory for the rings in which all threads copy scales ahead (PipelineLoads)."""
     scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Operation
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import BarrierOp
+from ..shared.accessors import block_of
 from .copied_loads import CopiedLoad
 from .inserted import binary, constant_i1, constant_i32, inserter, runs_at
 from .loop_copies import LoopCopies, wait
@@ -16,7 +16,7 @@ from .loop_copies import LoopCopies, wait
 class RotatedLoop(LoopCopies):
     """One buffer for each operand: what a product needs is copied while another one is computed."""
 
-    def __init__(self, loop: Any, loads: list[CopiedLoad]):
+    def __init__(self, loop: TableOperation, loads: list[CopiedLoad]):
         super().__init__(loop, loads, 1)
         self.products = [op for op in self.block.ops if any(load.product is op for load in loads)]
         self.groups = [[load for load in loads if load.product is product] for product in self.products]
@@ -30,7 +30,7 @@ class RotatedLoop(LoopCopies):
         self.copy_all(self.groups[0], lower, self.stage, self.before(runs_at(self.loop, lower)), self.before)
         self._place_copies()
         self.replace_loads(self.stage)
-        self.loop.parent.insert_op_after(wait(0), self.loop)
+        block_of(self.loop).insert_op_after(wait(0), self.loop)
 
     def _place_copies(self) -> None:
         """Before the first product and after every product but the last, the copies for the product after the next."""

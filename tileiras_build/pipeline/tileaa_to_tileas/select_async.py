@@ -20,6 +20,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...layouts import tensor_memory_tile, unpack, warpgroup_tiling
@@ -75,10 +76,10 @@ def _select(func: Operation, job: Job, warps: int) -> None:
     analysis = AxisAnalysis()
     for op in walk(func):
         if op.name == "nv_tileas.dot" and may_run_ahead(op):
-            _select_product(op, job, warps, analysis)
+            _select_product(row(op), job, warps, analysis)
 
 
-def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> None:
+def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:
     boxes = {index: found for index in (0, 1) if (found := fetched(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
     if 1 not in boxes or not two_stages_fit(bytes, job):
@@ -95,7 +96,7 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
         op.set_value(name, atom.name)
 
 
-def _suits_fragments(op: Any, index: int, found: Found, job: Job) -> bool:
+def _suits_fragments(op: TableOperation, index: int, found: Found, job: Job) -> bool:
     """Whether warps read their fragments of an operand well from TMA's placement.
 
     ldmatrix does, if the memory's fastest dimension is k or elements have the 16 bits that it transposes. Other
@@ -111,7 +112,7 @@ def _suits_fragments(op: Any, index: int, found: Found, job: Job) -> bool:
     return unpack(placement.bases[0], placement.shape)[k_dim] != 0
 
 
-def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> WarpgroupAtom | None:
+def _warpgroup_atom(op: TableOperation, job: Job, warps: int, boxes: dict[int, Any]) -> WarpgroupAtom | None:
     """The wgmma row for a product whose operands lie as the row wants them."""
     atom = warpgroup_row(op, job)
     if atom is None:
@@ -160,7 +161,7 @@ def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> b
     return 0 in boxes and is_canonical(boxes[1], 0, atom) and is_scattered(boxes[0], 1, bits)
 
 
-def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
+def _tensor_memory_atom(op: TableOperation, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
     """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
     scaled = op.lhs_scale is not None
     atom = scaled_tensor_atom(kernel_target(op, job), op) if scaled else unscaled_atom(op, job)
@@ -187,13 +188,13 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
     return atom
 
 
-def unscaled_atom(op: Any, job: Job) -> TensorMemoryAtom | None:
+def unscaled_atom(op: TableOperation, job: Job) -> TensorMemoryAtom | None:
     """The tcgen05 row for the types of a product; None where there is none."""
     a, b, sums = element_types(op)
     return job.target.tensor_memory_atom(a, b, sums)
 
 
-def _taken_by_others(op: Any, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> int:
+def _taken_by_others(op: TableOperation, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> int:
     """Columns of the kernel's products that have tensor memory already; those that this one shares do not count."""
     dots = (row(other) for other in walk(kernel_of(op)) if other.name == op.name)
     others = [other for other in dots if other.tensor_words is not None]
@@ -204,11 +205,11 @@ def _taken_by_others(op: Any, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> 
     return sum(words.values())
 
 
-def _fetched_indices(op: Any) -> list[int]:
+def _fetched_indices(op: TableOperation) -> list[int]:
     return [index for index in (0, 1) if is_fetched(op, index)]
 
 
-def readable(op: Any, boxes: dict[int, Any], atom: Any) -> bool:
+def readable(op: TableOperation, boxes: dict[int, Any], atom: Any) -> bool:
     """Whether what is fetched lies as the instruction reads it, and a left operand that is not is computed, not loaded.
 
     ``boxes`` become those in which it does.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_choice, is_exit, is_loop
 from ...dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...dialects.nv_tileas.types import BufferType
 from ..analysis.scratch_sizes import STORE_BY_TMA
-from ..shared.accessors import block_of, row
+from ..shared.accessors import block_of, maker, row
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
 RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
@@ -31,16 +31,16 @@ class SharedRegion:
     copied: bool = False
 
     @classmethod
-    def all_of(cls, op: Any) -> list[SharedRegion]:
+    def all_of(cls, op: TableOperation) -> list[SharedRegion]:
         """The regions that an operation uses: rings, or scratch."""
         if op.name in RING_USERS:
-            rings = (value.owner for value in op.operands if isinstance(value.type, BufferType))
+            rings = (maker(value) for value in op.operands if isinstance(value.type, BufferType))
             return [cls.of_ring(ring) for ring in rings]
         start = op.scratch_offset
         return [cls(start, start + op.scratch_bytes, copied=op.name == STORE_BY_TMA)]
 
     @classmethod
-    def of_ring(cls, ring: Any) -> SharedRegion:
+    def of_ring(cls, ring: TableOperation) -> SharedRegion:
         start = ring.shared_offset
         return cls(start, start + ring.result.type.size_bytes, True)
 
@@ -72,7 +72,7 @@ class Hazards:
             if is_exit(op):
                 self.jumps.add(block)
             if _uses_region(op):
-                used.update(SharedRegion.all_of(op))
+                used.update(SharedRegion.all_of(row(op)))
             for inner in (inner for region in op.regions for inner in region.blocks):
                 self._look_inside(inner)
                 used |= self.used[inner]
@@ -123,7 +123,7 @@ class Hazards:
         return not self.jumps.isdisjoint(inner)
 
     def _user(self, op: Operation, reading: frozenset[SharedRegion]) -> frozenset[SharedRegion]:
-        regions = frozenset(SharedRegion.all_of(op))
+        regions = frozenset(SharedRegion.all_of(row(op)))
         met = {other for region in regions for other in reading if region.meets(other)}
         if any(other.copied for other in met):
             block_of(op).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)

@@ -32,7 +32,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import last_op, row
+from ..shared.accessors import last_op, owner, row
 from ..shared.optimization_hints import occupancy
 from .agent_rings import Ring, residents_of, set_residents
 from .agent_slices import FetchingAgent, IssuingAgent
@@ -121,12 +121,12 @@ class _Specializer:
         body.add_op(YieldOp.make([[]], []))
         return body
 
-    def _order_freely(self, op: Any) -> None:
+    def _order_freely(self, op: Operation) -> None:
         """A load that waits for nothing needs no token of what stays behind."""
         for index, token in enumerate(op.operands):
             if token.type.name == TOKEN:
                 op.operands[index] = insert_before(CreateTokenOp.make([], [token.type]), op)
-                self.shared.add(op.operands[index].owner)
+                self.shared.add(owner(op.operands[index]))
 
     def _is_common(self, op: Operation) -> bool:
         """Pure, without tiles, and computed from nothing that stays behind."""

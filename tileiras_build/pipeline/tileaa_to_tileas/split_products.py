@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import acts_outside, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
@@ -30,7 +31,7 @@ from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, expect, tile_type
+from ..shared.accessors import block_of, expect, parent, row, tile_type
 from ..shared.element_types import element_of
 
 # Shorter lines along k are fetched in more and smaller pieces than the copies are worth.
@@ -46,10 +47,10 @@ class SplitProducts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and (operands := _operands(op)) is not None:
-                factor = _factor(op, operands, job)
+            if op.name == "nv_tileas.dot" and (operands := _operands(row(op))) is not None:
+                factor = _factor(row(op), operands, job)
                 if factor > 1:
-                    _split(op, operands, factor)
+                    _split(row(op), operands, factor)
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class _Operand:
         return prod(self.load.value.type.get_shape()) * element_of(self.load.value.type).bits // 8
 
 
-def _operands(product: Any) -> list[_Operand] | None:
+def _operands(product: TableOperation) -> list[_Operand] | None:
     """Both operands of a product whose loop may take shorter steps."""
     loop = product.parent_op()
     if loop is None or not is_counted_loop(loop) or product.lhs_scale is not None or not _only_adds(product, loop):
@@ -80,7 +81,7 @@ def _operands(product: Any) -> list[_Operand] | None:
     return found
 
 
-def _only_adds(product: Any, loop: Any) -> bool:
+def _only_adds(product: TableOperation, loop: TableOperation) -> bool:
     """Whether a loop counts by ones, does not change anything but the sum, and orders nothing."""
     if not runs_to_its_end(loop) or not only_accumulates(product) or not _is_one(loop.step):
         return False
@@ -93,12 +94,12 @@ def _is_one(value: SSAValue) -> bool:
     return isinstance(constant, IntegerAttr) and constant.value.data == 1
 
 
-def _operand(product: Any, index: int) -> _Operand | None:
+def _operand(product: TableOperation, index: int) -> _Operand | None:
     found = source_load(product, index)
     if found is None:
         return None
     load, chain = found
-    rank = len(product.operands[index].type.get_shape())
+    rank = len(tile_type(product.operands[index]).get_shape())
     dim: int = rank - 1 if index == 0 else rank - 2
     k_dims = {product.operands[index]: dim}
     for link in reversed(chain):
@@ -126,7 +127,7 @@ def _dim_before(link: Any, dim: int) -> int | None:
     return places[0] if places else None
 
 
-def _decides_depth_alone(loop: Any, operands: list[_Operand]) -> bool:
+def _decides_depth_alone(loop: TableOperation, operands: list[_Operand]) -> bool:
     """Whether a loop's index says where the tiles are along k, and nothing else."""
     index = loop.regions[0].blocks[0].args[0]
     if any(operand.load.coords[operand.k_dim] is not index for operand in operands):
@@ -134,7 +135,7 @@ def _decides_depth_alone(loop: Any, operands: list[_Operand]) -> bool:
     return len(list(index.uses)) == len(operands)
 
 
-def _factor(product: Any, operands: list[_Operand], job: Job) -> int:
+def _factor(product: TableOperation, operands: list[_Operand], job: Job) -> int:
     """How many times shorter the steps must be for two of them to fit; 1 where they need not or cannot be."""
     size, factor = sum(operand.bytes for operand in operands), 1
     k = product.lhs.type.get_shape()[-1]
@@ -147,8 +148,8 @@ def _factor(product: Any, operands: list[_Operand], job: Job) -> int:
 
 
 # ---- rewriting -----------------------------------------------------------------------------------
-def _split(product: Any, operands: list[_Operand], factor: int) -> None:
-    loop = product.parent_op()
+def _split(product: TableOperation, operands: list[_Operand], factor: int) -> None:
+    loop = parent(product)
     for operand in operands:
         _cut_view(operand, factor)
         for value, dim in operand.k_dims.items():

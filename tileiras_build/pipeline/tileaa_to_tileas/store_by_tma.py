@@ -153,7 +153,7 @@ class _Store:
         Those of the conversion; those of rings that are drained; all that is left where rings leave no room for a
         second CTA.
         """
-        rings = [op for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
+        rings = [row(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, most = sum(ring_bytes(ring) for ring in rings), self.job.target.max_shared_memory
         total = most - BESIDE_STAGES * len(rings) if 2 * whole > most else whole
         filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0
@@ -235,7 +235,7 @@ def _order(stores: list[Any]) -> None:
         block_of(place).insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
 
 
-def _must_wait(op: Operation, store: Any) -> bool:
+def _must_wait(op: Operation, store: TableOperation) -> bool:
     """Whether an operation may meet elements of a store that a token orders before it."""
     return op is not store or not stores_distinct_tiles(store)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -17,6 +16,7 @@ from ...dialects.nv_tileas.ops import (
     TmemStoreOp,
 )
 from ..analysis.kinds import is_pure
+from ..shared.accessors import last_op
 from .agent_rings import Ring, State, Tokens, stage_of, sums_of
 from .computing_agent import ComputingAgent
 from .fetched_operands import drop_fetch
@@ -34,12 +34,12 @@ class SumReader(ComputingAgent):
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
             if (ring := next((ring for ring in self.rings if ring.loops[-1] is op), None)) is not None:
-                _take_sum(ring, op, tokens)
+                _take_sum(ring, ring.loops[-1], tokens)
             elif is_counted_loop(op) and (states := self.states(op)):
                 self._loop(op, states, tokens)
 
 
-def _take_sum(ring: Ring, loop: Any, tokens: Tokens) -> None:
+def _take_sum(ring: Ring, loop: TableOperation, tokens: Tokens) -> None:
     """Wait until a buffer is full, read it, give it back; of the loop that filled it only what else it does is left."""
     sum, index = ring.sum, ring.product.acc.index - 1
     token, result, insert = tokens[sum], loop.results[index], inserter(loop)
@@ -52,7 +52,7 @@ def _take_sum(ring: Ring, loop: Any, tokens: Tokens) -> None:
     _drop_product(ring, loop, index)
 
 
-def _drop_product(ring: Ring, loop: Any, index: int) -> None:
+def _drop_product(ring: Ring, loop: TableOperation, index: int) -> None:
     block = loop.regions[0].blocks[0]
     ring.product.result.replace_all_uses_with(ring.product.acc)
     ring.product.detach()
@@ -71,10 +71,10 @@ def _erase_unused(block: Block) -> None:
             op.erase()
 
 
-def _rebuild_without(loop: Any, index: int) -> None:
+def _rebuild_without(loop: TableOperation, index: int) -> None:
     """The loop without a value that it carries, or nothing where it only passes on what it was given."""
     block = loop.regions[0].blocks[0]
-    last, kept = block.last_op, [other for other in range(len(loop.results)) if other != index]
+    last, kept = last_op(block), [other for other in range(len(loop.results)) if other != index]
     last.operands = [last.operands[other] for other in kept]
     block.erase_arg(block.args[1 + index])
     initial = [loop.initial[other] for other in kept]
@@ -86,7 +86,7 @@ def _rebuild_without(loop: Any, index: int) -> None:
     loop.erase()
 
 
-def _rebuilt(loop: Any, kept: list[int], initial: list[SSAValue]) -> list[SSAValue]:
+def _rebuilt(loop: TableOperation, kept: list[int], initial: list[SSAValue]) -> list[SSAValue]:
     """The results of a loop with the body of ``loop`` that carries the values ``kept``."""
     types = [loop.results[other].type for other in kept]
     region = Region(loop.regions[0].detach_block(loop.regions[0].blocks[0]))

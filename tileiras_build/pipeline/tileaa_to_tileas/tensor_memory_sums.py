@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -45,7 +44,7 @@ class TensorMemorySums:
             block.erase_arg(block.args[1 + index])
         return [index for index in range(count) if index not in gone]
 
-    def read_sums(self, old: Any, loop: Any, tokens: Tokens) -> None:
+    def read_sums(self, old: TableOperation, loop: TableOperation, tokens: Tokens) -> None:
         """After the loop: wait for the last product, and read what has come together."""
         for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
             sum, result = ring.sum, old.results[index]
@@ -95,7 +94,7 @@ class TensorMemorySums:
         return insert_before(is_later(loop, block.args[0]) if starts_from_zero else constant_i1(True), product)
 
 
-def _start_from(initial: SSAValue, sum: Sum, loop: Any) -> None:
+def _start_from(initial: SSAValue, sum: Sum, loop: TableOperation) -> None:
     """Before a loop: what its sum starts from. Zeros are written only if there will be no product."""
     if is_zero(initial):
         never = insert_before(never_runs(loop), loop)

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.ops import IfOp, YieldOp
@@ -26,7 +27,7 @@ from ..analysis.coordinates import RENAMES, Coordinates
 from ..analysis.kinds import is_tile
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, given, tile_type
+from ..shared.accessors import block_of, given, row, tile_type
 from ..shared.eliminate_common import is_pure
 
 SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
@@ -72,10 +73,10 @@ def _comparisons(condition: SSAValue) -> list[tuple[str, Coordinates, Coordinate
     if op.name == BOTH:
         first, second = map(_comparisons, op.operands)
         return None if first is None or second is None else first + second
-    return _comparison(op) if op.name == COMPARE else None
+    return _comparison(row(op)) if op.name == COMPARE else None
 
 
-def _comparison(op: Any) -> list[tuple[str, Coordinates, Coordinates]] | None:
+def _comparison(op: TableOperation) -> list[tuple[str, Coordinates, Coordinates]] | None:
     left, right = map(Coordinates.of, op.operands)
     if left is None or right is None or left.least < 0 or right.least < 0:
         return None

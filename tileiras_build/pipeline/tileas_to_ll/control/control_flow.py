@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....dialects.definition import TableOperation
+from ...shared.accessors import block_of
 from ...shared.element_types import element_of
 from ...shared.llvm_types import I32
 from ..emission.kernel_emitter import Handler, KernelEmitter, Part, layout_of
@@ -95,7 +97,7 @@ def _bind(
 
 
 # ---- loops ---------------------------------------------------------------------------------------
-def emit_for(e: KernelEmitter, op: Any) -> None:
+def emit_for(e: KernelEmitter, op: TableOperation) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     lower, upper, step = e.scalar(op.lower), e.scalar(op.upper), e.scalar(op.step)
@@ -133,7 +135,7 @@ def _start_header(
     return header, carried
 
 
-def emit_loop(e: KernelEmitter, op: Any) -> None:
+def emit_loop(e: KernelEmitter, op: TableOperation) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     types = _types(op.initial)
@@ -165,7 +167,7 @@ def _emit_body(e: KernelEmitter, block: Any, loop: Loop) -> None:
     e.loops.pop()
 
 
-def emit_continue(e: KernelEmitter, op: Any) -> None:
+def emit_continue(e: KernelEmitter, op: TableOperation) -> None:
     heap_storage.leave_loop(e, op)
     loop = e.loops[-1]
     values = _flatten(e, op.operands, loop.words)
@@ -173,7 +175,7 @@ def emit_continue(e: KernelEmitter, op: Any) -> None:
     e.b.branch(loop.latch)
 
 
-def emit_break(e: KernelEmitter, op: Any) -> None:
+def emit_break(e: KernelEmitter, op: TableOperation) -> None:
     heap_storage.leave_loop(e, op)
     loop = e.loops[-1]
     values = _flatten(e, op.operands, loop.words)
@@ -182,7 +184,7 @@ def emit_break(e: KernelEmitter, op: Any) -> None:
 
 
 # ---- if ------------------------------------------------------------------------------------------
-def emit_if(e: KernelEmitter, op: Any) -> None:
+def emit_if(e: KernelEmitter, op: TableOperation) -> None:
     b = e.b
     labels, merge = (b.label(), b.label()), b.label()
     edges: list[Edge] = []
@@ -205,12 +207,12 @@ def emit_if(e: KernelEmitter, op: Any) -> None:
     _bind(e, op.results, b.phis(_types(op.results), edges))
 
 
-def emit_yield(e: KernelEmitter, op: Any) -> None:
+def emit_yield(e: KernelEmitter, op: TableOperation) -> None:
     """Its operands are read by the operation around it."""
-    heap_storage.leave_block(e, op.parent)
+    heap_storage.leave_block(e, block_of(op))
 
 
-def emit_return(e: KernelEmitter, op: Any) -> None:
+def emit_return(e: KernelEmitter, op: Operation) -> None:
     heap_storage.leave_kernel(e, op)
     e.b.return_()
 

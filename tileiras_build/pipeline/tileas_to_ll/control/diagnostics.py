@@ -6,30 +6,31 @@ One thread prints a scalar; a tile is printed element by element, each by the th
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.cf import AssertOp
 
 from ....dialects.cuda_tile.location import LOC, location_attr
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import PrintfOp
 from ....errors import Unsupported
+from ...shared.accessors import string_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 
 
-def emit_print(e: KernelEmitter, op: Any) -> None:
+def emit_print(e: KernelEmitter, op: TableOperation) -> None:
     if op.result_token is not None:
         e.values[op.result_token] = None
-    text = op.attributes["format"].data
+    text = string_of(op, "format")
     if any(isinstance(e.values[value], list) for value in op.values):
         return _print_tiles(e, op, text)
     _print(e, e.first_thread, text, [(e.element(v), e.scalar(v)) for v in op.values])
 
 
-def _print_tiles(e: KernelEmitter, op: Any, text: str) -> None:
+def _print_tiles(e: KernelEmitter, op: TableOperation, text: str) -> None:
     """Each element on its own; the operands share one shape and so one layout."""
     tiles = [value for value in op.values if isinstance(e.values[value], list)]
     layout = layout_of(tiles[0])
@@ -54,7 +55,7 @@ def _print(e: KernelEmitter, condition: Value | None, text: str, arguments: list
         e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
 
 
-def emit_assert(e: KernelEmitter, op: Any) -> None:
+def emit_assert(e: KernelEmitter, op: TableOperation) -> None:
     """Every element is true."""
     first, *others = dict.fromkeys(e.registers(op.condition))
     holds = e.b.every(first, *others)

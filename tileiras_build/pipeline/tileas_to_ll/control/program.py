@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from xdsl.ir import Operation
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
 from ....errors import InvalidInput
 from ....names import quoted_name
+from ...shared.accessors import number_of, string_of
 from ...shared.llvm_types import GLOBAL, I8, I32, I64, pointer
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory import heap_storage
@@ -20,45 +22,45 @@ PROGRAM_COUNTS = {False: gpu.GridDimOp, True: gpu.ClusterDimOp}
 GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDependencyWaitOp}
 
 
-def emit_program_id(e: KernelEmitter, op: Any) -> None:
-    axis = AXES[op.attributes["axis"].value.data]
+def emit_program_id(e: KernelEmitter, op: TableOperation) -> None:
+    axis = AXES[number_of(op, "axis")]
     with e.b.in_prologue():
         e.values[op.result] = e.b.query(PROGRAM_IDS[e.ctas > 1], axis)
 
 
-def emit_num_programs(e: KernelEmitter, op: Any) -> None:
-    axis = AXES[op.attributes["axis"].value.data]
+def emit_num_programs(e: KernelEmitter, op: TableOperation) -> None:
+    axis = AXES[number_of(op, "axis")]
     with e.b.in_prologue():
         e.values[op.result] = e.b.query(PROGRAM_COUNTS[e.ctas > 1], axis)
 
 
-def emit_cta_rank(e: KernelEmitter, op: Any) -> None:
+def emit_cta_rank(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = e.cta_rank
 
 
-def emit_token(e: KernelEmitter, op: Any) -> None:
+def emit_token(e: KernelEmitter, op: TableOperation) -> None:
     """Text order is program order, so a token needs no value."""
     e.values[op.results[0]] = None
 
 
-def emit_barrier(e: KernelEmitter, op: Any) -> None:
+def emit_barrier(e: KernelEmitter, op: TableOperation) -> None:
     e.barrier()
 
 
-def emit_cast(e: KernelEmitter, op: Any) -> None:
+def emit_cast(e: KernelEmitter, op: Operation) -> None:
     """Types before and after a conversion have the same registers."""
     e.values[op.results[0]] = e.values[op.operands[0]]
 
 
-def emit_get_global(e: KernelEmitter, op: Any) -> None:
-    name = op.attributes["symbol"].data
+def emit_get_global(e: KernelEmitter, op: TableOperation) -> None:
+    name = string_of(op, "symbol")
     if name not in e.module.variables:
         message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
         raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
     e.values[op.result] = e.b.address_of(name, GLOBAL)
 
 
-def emit_alloca(e: KernelEmitter, op: Any) -> None:
+def emit_alloca(e: KernelEmitter, op: TableOperation) -> None:
     """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
     offset = e.buffers.places[op.result]
     if "global" in op.attributes:
@@ -70,10 +72,10 @@ def emit_alloca(e: KernelEmitter, op: Any) -> None:
         e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))
 
 
-def emit_grid_dependency(e: KernelEmitter, op: Any) -> None:
+def emit_grid_dependency(e: KernelEmitter, op: TableOperation) -> None:
     """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
     if e.target.has("griddepcontrol"):
-        e.b.issue(GRID_DEPENDENCIES[op.attributes["action"].data])
+        e.b.issue(GRID_DEPENDENCIES[string_of(op, "action")])
     if op.result_token is not None:
         e.values[op.result_token] = None
 

@@ -149,7 +149,7 @@ def _hold_results(op: Operation, values: Sequence[Any], cv: Converter) -> None:
         result.replace_all_uses_with(plain)
 
 
-def _plain(value: Any, type: Attribute, cv: Converter) -> SSAValue:
+def _plain(value: SSAValue, type: Attribute, cv: Converter) -> SSAValue:
     """A result of another dialect's type."""
     found = cv.emit.constant(value, type) if isinstance(value, int) else value
     if not isinstance(found, SSAValue) or found.type != type:

@@ -17,6 +17,7 @@ from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import ATOM_LOOP
 from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....errors import Unsupported
+from ...shared.accessors import number_of, string_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -53,16 +54,16 @@ def operation_text(mode: str, element: Element) -> str:
     raise Unsupported("atomic-type", f"no atomic {mode} of {element.name}", remedy="use a 32- or 64-bit type")
 
 
-def _modification(e: KernelEmitter, op: Any, element: Element) -> Update:
+def _modification(e: KernelEmitter, op: TableOperation, element: Element) -> Update:
     """How the operation's atom reads, modifies and writes an element."""
-    mode = op.attributes["mode"].data
-    if "reduce_atom" in op.attributes and op.attributes["reduce_atom"].data == ATOM_LOOP:
+    mode = string_of(op, "mode")
+    if "reduce_atom" in op.attributes and string_of(op, "reduce_atom") == ATOM_LOOP:
         return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(e, op)})
     return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
 
 
-def _modifiers(e: KernelEmitter, op: Any) -> Modifiers:
-    semantic, scope = op.attributes["mem_semantic"].data, SCOPES[op.attributes["mem_scope"].data]
+def _modifiers(e: KernelEmitter, op: TableOperation) -> Modifiers:
+    semantic, scope = string_of(op, "mem_semantic"), SCOPES[string_of(op, "mem_scope")]
     return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(e)}
 
 
@@ -94,12 +95,12 @@ def _atom(
     return e.b.cast("bitcast", old, element.type) if element.is_float else old
 
 
-def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
+def emit_atomic_rmw(e: KernelEmitter, op: TableOperation) -> None:
     element = e.element(op.value)
     _emit_elements(e, op, element, _modification(e, op, element), [op.value])
 
 
-def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
+def emit_atomic_cas(e: KernelEmitter, op: TableOperation) -> None:
     element = e.element(op.value)
     if element.bits not in (16, 32, 64):
         raise Unsupported(
@@ -109,7 +110,7 @@ def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
     _emit_elements(e, op, element, swap, [op.compare, op.value])
 
 
-def _emit_elements(e: KernelEmitter, op: Any, element: Element, update: Update, operands: list[Any]) -> None:
+def _emit_elements(e: KernelEmitter, op: TableOperation, element: Element, update: Update, operands: list[Any]) -> None:
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
     holder = e.first_thread if layout is None else e.holder(layout)
@@ -128,9 +129,11 @@ def _emit_elements(e: KernelEmitter, op: Any, element: Element, update: Update, 
     e.set(op.results[0], [known[offset] for offset in offsets])
 
 
-def _shared_results(e: KernelEmitter, op: Any, element: Element, known: dict[int, Value], layout: Any, holder: Value):
+def _shared_results(
+    e: KernelEmitter, op: TableOperation, element: Element, known: dict[int, Value], layout: Any, holder: Value
+):
     """The holders' results, read by every thread that holds a copy of the element."""
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     size = element.bytes
     lanes = tuple(image * size for image in layout.lanes) if layout else ()
     warps = tuple(image * size for image in layout.warps) if layout else ()
@@ -144,7 +147,7 @@ def _shared_results(e: KernelEmitter, op: Any, element: Element, known: dict[int
     return {offset: load_shared(e, element, 1, base, scratch + offset * size)[0] for offset in known}
 
 
-def emit_tiled_atomic_rmw(e: KernelEmitter, op: Any) -> None:
+def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOperation) -> None:
     view: TiledView = e.values[op.view]
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)

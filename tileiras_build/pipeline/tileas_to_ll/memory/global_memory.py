@@ -13,10 +13,12 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....errors import Unsupported
 from ....layouts import LinearLayout
 from ....layouts.linear_layout import unpack
+from ...shared.accessors import number_of, numbers_of, string_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I8, I32, I64
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -28,12 +30,12 @@ from .views import TiledView
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
-def modifiers_of(e: KernelEmitter, op: Any) -> Modifiers:
+def modifiers_of(e: KernelEmitter, op: TableOperation) -> Modifiers:
     """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
-    semantic = op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
+    semantic = string_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
         return space_of(e)
-    scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
+    scope = SCOPES[string_of(op, "mem_scope")] if "mem_scope" in op.attributes else "gpu"
     return {"semantics": semantic, "scope": scope, **space_of(e)}
 
 
@@ -226,13 +228,13 @@ def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
     return e.b.all_of([a, c])
 
 
-def vector_of(op: Any, layout: LinearLayout, order: Sequence[int] | None) -> int:
+def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int] | None) -> int:
     """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
-    allowed = op.attributes["vector"].value.data if "vector" in op.attributes else 1
+    allowed = number_of(op, "vector") if "vector" in op.attributes else 1
     return min(allowed, layout.contiguous(order))
 
 
-def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
+def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     view: TiledView = e.values[op.view]
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
@@ -250,7 +252,9 @@ def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
     e.set(op.value, e.b.phis([element.type] * layout.num_registers, ways))
 
 
-def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+def _load_tile(
+    e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool
+) -> list[Value]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
     layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
     fill = padding_bits(element, addresses.view.type.padding.data)
@@ -295,12 +299,12 @@ def _store_registers(
     return store_vector(e, addresses.element, values, pointer, offset, mask, modifiers)
 
 
-def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLayout) -> TileAddresses:
+def tile_addresses(e: KernelEmitter, op: TableOperation, view: TiledView, layout: LinearLayout) -> TileAddresses:
     """The addresses of the operation's tile; ``in_bounds`` says which dimensions need no check."""
     rank = layout.rank
     in_bounds = [False] * rank
     if "in_bounds" in op.attributes:
-        in_bounds = [bool(flag) for flag in op.attributes["in_bounds"].get_values()]
+        in_bounds = [bool(flag) for flag in numbers_of(op, "in_bounds")]
     sparse = view.type.sparse.data
     types = {element_of(coord.type).type for coord in op.coords} | {view.memory.index_type}
     index_type = I64 if I64 in types else I32
@@ -329,7 +333,7 @@ def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: 
     return e.registers_as(index, wanted)
 
 
-def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
+def emit_tiled_store(e: KernelEmitter, op: TableOperation) -> None:
     view: TiledView = e.values[op.view]
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
@@ -346,7 +350,9 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
         e.b.either(addresses.is_whole(), lambda: store(vector, False), lambda: store(per_byte, True))
 
 
-def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+def _store_tile(
+    e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool
+) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
     layout, modifiers = addresses.layout, modifiers_of(e, op)
     values, holder = e.registers(op.value), e.holder(layout)
@@ -361,7 +367,7 @@ def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
-def emit_load(e: KernelEmitter, op: Any) -> None:
+def emit_load(e: KernelEmitter, op: TableOperation) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
     layout, element, modifiers = layout_of(op.value), e.element(op.value), modifiers_of(e, op)
@@ -390,7 +396,7 @@ def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other
     return value if other == e.zero(element) else e.b.select(mask, value, other, element.type)
 
 
-def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:
+def _emit_scalar_load(e: KernelEmitter, op: TableOperation) -> None:
     element, mask = e.element(op.value), None if op.mask is None else needed(e.scalar(op.mask))
     values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
     if op.other is not None and mask is not None:
@@ -398,7 +404,7 @@ def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:
     e.set(op.value, values)
 
 
-def emit_store(e: KernelEmitter, op: Any) -> None:
+def emit_store(e: KernelEmitter, op: TableOperation) -> None:
     element, modifiers = e.element(op.value), modifiers_of(e, op)
     if not isinstance(e.values[op.value], list):
         mask = _both(e, e.first_thread, None if op.mask is None else needed(e.scalar(op.mask)))

@@ -6,12 +6,11 @@ control leaves the block, by its end, ``break``, ``continue`` or ``return``, it 
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Block, Operation
 
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import TrapOp
-from ...shared.accessors import given
+from ...shared.accessors import block_of, given, number_of
 from ...shared.element_types import element_of
 from ...shared.llvm_types import GLOBAL, I64, SHARED, pointer
 from ..emission.kernel_emitter import KernelEmitter
@@ -20,10 +19,10 @@ from ..emission.thread_code import Value
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 
 
-def allocate(e: KernelEmitter, op: Any, offset: int) -> Value:
+def allocate(e: KernelEmitter, op: TableOperation, offset: int) -> Value:
     """The global pointer of a new block, whose address lies for a moment at ``offset`` of shared memory; traps if none."""
-    size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
-    alignment = op.attributes["alignment"].value.data
+    size = element_of(op.result.type.pointee).global_bytes(number_of(op, "num_elem"))
+    alignment = number_of(op, "alignment")
     b = e.b
     slot = b.pointer(b.add(e.shared_base, offset), SHARED)
     e.module.use_function("malloc", pointer(), (I64,))
@@ -34,7 +33,7 @@ def allocate(e: KernelEmitter, op: Any, offset: int) -> Value:
     address = b.load(I64, slot, 8)
     with b.when(b.compare("eq", address, 0, I64)):
         b.issue(TrapOp)
-    e.heap.setdefault(op.parent, []).append(address)
+    e.heap.setdefault(block_of(op), []).append(address)
     start = b.and_(b.add(address, alignment - 1, I64), -alignment, I64)
     return b.cast("inttoptr", start, pointer(GLOBAL))
 

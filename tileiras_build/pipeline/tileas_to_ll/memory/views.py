@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.nv_tileaa import MemRefType, TiledViewType
 from ...analysis.memory_access import memory_order
 from ...shared.accessors import expect
@@ -53,7 +54,7 @@ class TiledView:
         return memory_order(strides)
 
 
-def emit_make_memref(e: KernelEmitter, op: Any) -> None:
+def emit_make_memref(e: KernelEmitter, op: TableOperation) -> None:
     type: MemRefType = op.result.type
     sizes, size_types = _merge(e, type.shape, op.sizes)
     strides, stride_types = _merge(e, type.strides, op.strides)
@@ -84,17 +85,17 @@ def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tu
     return values, types
 
 
-def emit_block_tile(e: KernelEmitter, op: Any) -> None:
+def emit_block_tile(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = TiledView(op.result.type, e.values[op.source])
 
 
-def emit_dim_sizes(e: KernelEmitter, op: Any) -> None:
+def emit_dim_sizes(e: KernelEmitter, op: TableOperation) -> None:
     memory: MemRef = e.values[op.source]
     for dim, result in enumerate(op.results):
         e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
 
 
-def emit_tile_counts(e: KernelEmitter, op: Any) -> None:
+def emit_tile_counts(e: KernelEmitter, op: TableOperation) -> None:
     """How many tiles cover each dimension: the extent divided by the step, rounded up."""
     view: TiledView = e.values[op.source]
     for dim, result in enumerate(op.results):

@@ -10,19 +10,20 @@ too early. A token is twice the stage plus the phase, which changes each time ar
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cute_nvgpu import ops as cute_nvgpu
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import AddressSpace, AddressSpaceAttr
 from ....dialects.nv_tileas.types import MBARRIER_BYTES
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....dialects.nvvm import barriers, tensor_memory, warps
+from ...shared.accessors import number_of, numbers_of, owner, parent
 from ...shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -32,19 +33,19 @@ MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1
 
 
 # ---- tokens --------------------------------------------------------------------------------------
-def stage_of(e: KernelEmitter, op: Any) -> Value:
+def stage_of(e: KernelEmitter, op: TableOperation) -> Value:
     """The stage that a token names."""
     if op.pipeline.type.stages.data == 1:
         return 0
     return e.b.shift(e.scalar(op.token), -1)
 
 
-def phase_of(e: KernelEmitter, op: Any) -> Value:
+def phase_of(e: KernelEmitter, op: TableOperation) -> Value:
     """The phase, 0 or 1, that a token carries for waits that test parity."""
     return e.b.and_(e.scalar(op.token), 1)
 
 
-def emit_advance(e: KernelEmitter, op: Any) -> None:
+def emit_advance(e: KernelEmitter, op: TableOperation) -> None:
     b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
     if stages == 1:
         e.values[op.result] = b.xor(token, 1)
@@ -56,17 +57,17 @@ def emit_advance(e: KernelEmitter, op: Any) -> None:
 
 
 # ---- mbarriers -----------------------------------------------------------------------------------
-def full_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
+def full_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
     """The 32-bit shared address of a stage's full mbarrier."""
     return barrier_in(e, op.pipeline, stage)
 
 
-def barrier_in(e: KernelEmitter, pipeline: Any, stage: Value) -> Value:
+def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
     """``full_barrier`` of a pipeline."""
     return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[pipeline]), e.shared_base)
 
 
-def empty_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
+def empty_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
     return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
 
 
@@ -75,8 +76,8 @@ def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
     return e.b.bridge(address, MBARRIER), e.b.bridge(0, INDEX)
 
 
-def emit_create(e: KernelEmitter, op: Any) -> None:
-    e.values[op.result] = op.attributes["shared_offset"].value.data
+def emit_create(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = number_of(op, "shared_offset")
     e.pipelines.append(op)
 
 
@@ -100,15 +101,14 @@ def _initialize(e: KernelEmitter) -> None:
         e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
 
 
-def ctas_of(pipeline: Any) -> int:
+def ctas_of(pipeline: SSAValue) -> int:
     """The CTAs that fill the stages of a pipeline together."""
-    ctas = pipeline.owner.attributes.get("ctas")
-    return 1 if ctas is None else ctas.value.data
+    return number_of(owner(pipeline), "ctas", absent=1)
 
 
-def is_pair(pipeline: Any) -> bool:
+def is_pair(pipeline: SSAValue) -> bool:
     """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
-    return "pair" in pipeline.owner.attributes
+    return "pair" in owner(pipeline).attributes
 
 
 def _reaches_others(e: KernelEmitter) -> bool:
@@ -204,7 +204,7 @@ def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
     e.b.issue(barriers.MemoryClobberOp)
 
 
-def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
+def emit_producer_acquire(e: KernelEmitter, op: TableOperation) -> None:
     stage = stage_of(e, op)
     # The first time around every stage is empty: the phase before the first one counts as complete.
     wait(e, empty_barrier(e, op, stage), e.b.xor(phase_of(e, op), 1))
@@ -216,7 +216,7 @@ def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
         _expect(e, full_barrier(e, op, stage), bytes)
 
 
-def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
+def emit_umma_acquire(e: KernelEmitter, op: TableOperation) -> None:
     wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(phase_of(e, op), 1))
 
 
@@ -225,7 +225,7 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
     e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
 
 
-def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
+def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
     if is_pair(op.pipeline):
         with leading(e):
             wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
@@ -233,7 +233,7 @@ def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
     wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
 
 
-def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
+def emit_consumer_release(e: KernelEmitter, op: TableOperation) -> None:
     b, stage = e.b, stage_of(e, op)
     if "behind" in op.attributes:
         last = op.pipeline.type.stages.data - 1
@@ -262,7 +262,7 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
 
 
 # ---- agents --------------------------------------------------------------------------------------
-def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
+def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
     """The warps after those that compute: one thread of the first fetches, one of the next issues products."""
     b = e.b
     _initialize(e)
@@ -312,11 +312,11 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
     b.start(on)
 
 
-def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:
+def _set_registers(e: KernelEmitter, op: TableOperation, agent: int) -> None:
     """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
-    registers = op.parent_op().attributes.get("agent_registers")
-    if registers is not None:
-        action, count = ("dec", "inc")[agent], registers.get_values()[agent]
+    agents = parent(op)
+    if "agent_registers" in agents.attributes:
+        action, count = ("dec", "inc")[agent], numbers_of(agents, "agent_registers")[agent]
         e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
 
 

@@ -14,11 +14,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.definition import TableOperation
 from ....dialects.ir import number
 from ....dialects.nv_tileas.ops import LDMATRIX
+from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvgpu.attrs import DeviceAsyncTokenType
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....layouts import LinearLayout, matrix_access, shared_access
-from ...shared.accessors import given
+from ...shared.accessors import given, type_of
 from ...shared.llvm_types import GLOBAL, I1, I8, I32, SHARED
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -42,9 +43,9 @@ def emit_alloc_tensor(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = e.buffers.places[op.result]
 
 
-def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
+def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
-    start = e.b.mul(stage, buffer.type.stage_bytes)
+    start = e.b.mul(stage, type_of(buffer, BufferType).stage_bytes)
     return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
 
 

@@ -6,10 +6,9 @@ over, its own wait. The last one's first arrival, and the first one's last wait,
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.warps import BarrierArriveCountOp, BarrierCountOp
+from ...shared.accessors import number_of
 from ...shared.llvm_types import I32
 from ..emission.kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
 from ..emission.thread_code import Value
@@ -18,8 +17,8 @@ FIRST_BARRIER = COMPUTE_BARRIER + 1
 WARPS = 4  # of a warpgroup
 
 
-def _warpgroups(op: Any) -> int:
-    return op.attributes["warpgroups"].value.data
+def _warpgroups(op: TableOperation) -> int:
+    return number_of(op, "warpgroups")
 
 
 def _warpgroup(e: KernelEmitter) -> Value:
@@ -31,18 +30,18 @@ def _meet(e: KernelEmitter, kind: type[TableOperation], barrier: Value) -> None:
     e.b.issue(kind, barrier, 2 * 32 * WARPS)
 
 
-def emit_open(e: KernelEmitter, op: Any) -> None:
+def emit_open(e: KernelEmitter, op: TableOperation) -> None:
     with e.b.in_prologue():
         is_last = e.b.compare("uge", e.uniform_warp, WARPS * (_warpgroups(op) - 1))
     with e.b.when(is_last):
         _meet(e, BarrierArriveCountOp, FIRST_BARRIER)
 
 
-def emit_wait(e: KernelEmitter, op: Any) -> None:
+def emit_wait(e: KernelEmitter, op: TableOperation) -> None:
     _meet(e, BarrierCountOp, e.b.add(_warpgroup(e), FIRST_BARRIER))
 
 
-def emit_arrive(e: KernelEmitter, op: Any) -> None:
+def emit_arrive(e: KernelEmitter, op: TableOperation) -> None:
     """At the barrier of the next warpgroup: of the first one, after the last."""
     b, count = e.b, _warpgroups(op)
     with e.b.in_prologue():
@@ -52,7 +51,7 @@ def emit_arrive(e: KernelEmitter, op: Any) -> None:
     _meet(e, BarrierArriveCountOp, barrier)
 
 
-def emit_close(e: KernelEmitter, op: Any) -> None:
+def emit_close(e: KernelEmitter, op: TableOperation) -> None:
     with e.b.in_prologue():
         is_first = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(is_first):

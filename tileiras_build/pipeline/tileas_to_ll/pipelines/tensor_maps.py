@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import STMATRIX
 from ....dialects.nvgpu import attrs as nvgpu_types
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
@@ -24,7 +25,7 @@ from ....dialects.nvvm.barriers import FenceProxyAsyncOp
 from ....layouts import TileParts, tile_parts
 from ....layouts.matrix_descriptor import WIDE
 from ...analysis.tensor_maps import TensorBox, map_entry
-from ...shared.accessors import expect, given
+from ...shared.accessors import expect, given, number_of, numbers_of, string_of
 from ...shared.llvm_types import CLUSTER, I16, SHARED
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -35,25 +36,25 @@ from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .async_copies import stage_address
 
 
-def box_of(op: Any, placement: Any) -> TensorBox:
+def box_of(op: TableOperation, placement: Any) -> TensorBox:
     """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
-    dims, box = (tuple(op.attributes[key].get_values()) for key in ("dims", "box"))
-    return TensorBox(dims, box, op.attributes["swizzle_mode"].data, placement, "rounds" in op.attributes)
+    dims, box = (numbers_of(op, key) for key in ("dims", "box"))
+    return TensorBox(dims, box, string_of(op, "swizzle_mode"), placement, "rounds" in op.attributes)
 
 
-def descriptor_entry(op: Any, parameter: int) -> dict[str, Any]:
+def descriptor_entry(op: TableOperation, parameter: int) -> dict[str, Any]:
     """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter number ``parameter``."""
     return map_entry(op.source.owner, box_of(op, None), parameter)
 
 
-def emit_make_tiled_tma_desc(e: KernelEmitter, op: Any) -> None:
+def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOperation) -> None:
     with e.b.in_prologue():
         map = e.b.bridge(e.map_arguments[len(e.tensor_maps)], _map_type(op))
     e.tensor_maps.append(map)
     e.values[op.result] = map
 
 
-def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
+def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     view: TiledView = e.values[op.view]
     placement = op.buffer.type.placement.data
     box = box_of(op.desc.owner, placement)
@@ -65,8 +66,8 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
     pair = is_pair(op.pipeline)
     barrier = e.b.pointer(barrier_of_pair(e, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
-    if (shared := op.attributes.get("multicast")) is not None:
-        position = tile_dims.index(shared.value.data)
+    if "multicast" in op.attributes:
+        position = tile_dims.index(number_of(op, "multicast"))
         extents[position] //= e.ctas
         corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
         starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
@@ -74,15 +75,15 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
     for corner in _corners(box, extents):
         place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
-        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None, pair=pair)
+        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere="multicast" in op.attributes, pair=pair)
 
 
-def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
+def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOperation) -> None:
     """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
-    placement, scratch = op.attributes["placement"].data, op.attributes["scratch_offset"].value.data
-    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
+    placement, scratch = op.placement, number_of(op, "scratch_offset")
+    parts, slots = (number_of(op, key) for key in ("parts", "slots"))
     box = box_of(op.desc.owner, placement)
-    matrices = "copy_atom" in op.attributes and op.attributes["copy_atom"].data == STMATRIX
+    matrices = "copy_atom" in op.attributes and string_of(op, "copy_atom") == STMATRIX
     whole = given(tile_parts(layout_of(op.value), placement, parts, box.elements, matrices))
     registers = e.packed(op.value)
     if "sync_before" in op.attributes:
@@ -105,7 +106,9 @@ def _in_part(whole: TileParts, number: int, offset: int) -> int | None:
     return inside if part == number else None
 
 
-def _start_stores(e: KernelEmitter, op: Any, box: TensorBox, placed: Callable[[int], int | None], base: Value) -> None:
+def _start_stores(
+    e: KernelEmitter, op: TableOperation, box: TensorBox, placed: Callable[[int], int | None], base: Value
+) -> None:
     """The copies of one part. An extent of 0 is 1 for the tensor map: then nothing is copied."""
     view: TiledView = e.values[op.view]
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
@@ -121,7 +124,7 @@ def _start_stores(e: KernelEmitter, op: Any, box: TensorBox, placed: Callable[[i
         e.b.issue(tensor_copies.BulkCommitGroupOp)
 
 
-def emit_async_tma_store_wait(e: KernelEmitter, op: Any) -> None:
+def emit_async_tma_store_wait(e: KernelEmitter, op: TableOperation) -> None:
     _wait_for_stores(e, 0, read="read" in op.attributes)
 
 
@@ -190,7 +193,7 @@ def _memref(element: Attribute, shape: tuple[int, ...], space: int) -> MemRefTyp
 SWIZZLES = {"none": "none", "32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
 
 
-def _map_type(op: Any) -> nvgpu_types.TensorMapDescriptorType:
+def _map_type(op: TableOperation) -> nvgpu_types.TensorMapDescriptorType:
     """The map as copies take it: its box, and how that lies in shared memory."""
     box = box_of(op, None)
     tensor = _memref(op.source.type.element_type, box.box[::-1], SHARED)

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.cute_nvgpu.atoms import mma_of
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm import generic
 from ....errors import InternalError
 from ....layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
@@ -20,7 +21,7 @@ from ....targets import MmaAtom
 from ...analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ...analysis.scratch_sizes import aligned, tile_bytes
 from ...analysis.slice_parts import unit_of
-from ...shared.accessors import typed
+from ...shared.accessors import string_of, tile_type, typed
 from ...shared.element_types import ELEMENTS, Element, element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
@@ -38,15 +39,15 @@ VALUE_TYPES: dict[str, Attribute] = {"i32": I32, "float": FLOAT, "double": DOUBL
 MultiplyAdd = Callable[[Value, Value, Value], Value]
 
 
-def emit_dot(e: KernelEmitter, op: Any) -> None:
+def emit_dot(e: KernelEmitter, op: TableOperation) -> None:
     if "atom" in op.attributes:
         return _emit_mma(e, op)
     _emit_multiply_add(e, op)
 
 
 # ---- mma.sync ------------------------------------------------------------------------------------
-def _emit_mma(e: KernelEmitter, op: Any) -> None:
-    atom = atom_named(e.target, op.attributes["atom"].data)
+def _emit_mma(e: KernelEmitter, op: TableOperation) -> None:
+    atom = atom_named(e.target, string_of(op, "atom"))
     tiling = tiling_of(op, atom)
     a_words = _operand_words(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
     b_words = _operand_words(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
@@ -68,7 +69,7 @@ def _emit_mma(e: KernelEmitter, op: Any) -> None:
 class _Scales:
     """The scales of a product's operands in the registers of their threads."""
 
-    def __init__(self, e: KernelEmitter, op: Any, atom: MmaAtom, tiling: MmaTiling):
+    def __init__(self, e: KernelEmitter, op: TableOperation, atom: MmaAtom, tiling: MmaTiling):
         self.e, self.atom = e, atom
         self.sides = [
             (value, tiling.scales(operand, atom.scale_block))
@@ -100,10 +101,10 @@ def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
 
 
 def _operand_words(
-    e: KernelEmitter, value: Any, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
+    e: KernelEmitter, value: SSAValue, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
 ) -> Callable[[range], list[Value]]:
     """A function from the registers of an atom's operand to its words, each of ``type``."""
-    shape = tuple(value.type.get_shape())
+    shape = tuple(tile_type(value).get_shape())
     element = element_of(value.type)
     k_dim = len(shape) - 1 if k_from_end == 0 else len(shape) - 2
     if layout.shape[k_dim] != shape[k_dim]:
@@ -160,7 +161,7 @@ def _masked(
     return result
 
 
-def _accumulators(e: KernelEmitter, op: Any, tiling: MmaTiling) -> list[Value]:
+def _accumulators(e: KernelEmitter, op: TableOperation, tiling: MmaTiling) -> list[Value]:
     wanted = _restricted(tiling.c, tuple(op.acc.type.get_shape()))
     return list(e.registers_as(op.acc, wanted))
 
@@ -178,7 +179,7 @@ def _c_scalars(e: KernelEmitter, is_packed: bool, values: Sequence[SSAValue]) ->
     return [e.b.element(typed(value, VectorType), i) for value in values for i in range(2)]
 
 
-def _set_result(e: KernelEmitter, op: Any, tiling: MmaTiling, accumulators: list[Value]) -> None:
+def _set_result(e: KernelEmitter, op: TableOperation, tiling: MmaTiling, accumulators: list[Value]) -> None:
     held = _restricted(tiling.c, tuple(op.result.type.get_shape()))
     names = held.register_permutation(layout_of(op.result))
     if names is None:
@@ -187,7 +188,7 @@ def _set_result(e: KernelEmitter, op: Any, tiling: MmaTiling, accumulators: list
 
 
 # ---- fused multiply-adds -------------------------------------------------------------------------
-def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
+def _emit_multiply_add(e: KernelEmitter, op: TableOperation) -> None:
     """Both operands lie in shared memory, or one of their parts along k after the other; each thread walks along k for the
     elements of the result that it holds.
     """
@@ -207,7 +208,7 @@ def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = registers
 
 
-def _store_part(e: KernelEmitter, value: Any, dim: int, parts: int, number: int, start: int) -> None:
+def _store_part(e: KernelEmitter, value: SSAValue, dim: int, parts: int, number: int, start: int) -> None:
     """Write one of so many parts of an operand, cut along ``dim``; all of it in vectors where it is not cut."""
     if parts > 1:
         return store_along(e, value, dim, parts, number, start)
@@ -220,7 +221,12 @@ UNROLLED = 4
 
 
 def _walk_along_k(
-    e: KernelEmitter, op: Any, readers: list[_Reader], multiply: MultiplyAdd, registers: Sequence[Value], parts: int = 1
+    e: KernelEmitter,
+    op: TableOperation,
+    readers: list[_Reader],
+    multiply: MultiplyAdd,
+    registers: Sequence[Value],
+    parts: int = 1,
 ) -> Sequence[Value]:
     """A loop over k with the accumulators as arguments; short products are written out."""
     length = op.lhs.type.get_shape()[-1] // parts
@@ -259,17 +265,19 @@ def _steps(
     return registers
 
 
-def _place(e: KernelEmitter, value: Any) -> SharedLayout:
-    shape = tuple(value.type.get_shape())
+def _place(e: KernelEmitter, value: SSAValue) -> SharedLayout:
+    shape = tuple(tile_type(value).get_shape())
     return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), e.element(value).bits)
 
 
 class _Reader:
     """Loads the element of an operand in shared memory that a register of the result needs at position k."""
 
-    def __init__(self, e: KernelEmitter, value: Any, layout: LinearLayout, start: int, is_left: bool, parts: int = 1):
+    def __init__(
+        self, e: KernelEmitter, value: SSAValue, layout: LinearLayout, start: int, is_left: bool, parts: int = 1
+    ):
         self.e, self.value_element, self.start = e, e.element(value), start
-        shape = list(value.type.get_shape())
+        shape = list(tile_type(value).get_shape())
         rank = len(shape)
         shape[-1 if is_left else -2] //= parts
         bytes = self.value_element.bytes
@@ -304,7 +312,7 @@ class _Reader:
 
 
 def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
-    def rule(e: KernelEmitter, op: Any, left: Element, right: Element) -> MultiplyAdd:
+    def rule(e: KernelEmitter, op: TableOperation, left: Element, right: Element) -> MultiplyAdd:
         widen = [convert_float(e, element.name, name, "nearest_even") for element in (left, right)]
         type = ELEMENTS[name].type
         return lambda a, c, acc: e.b.issue(generic.FMAOp, widen[0](a), widen[1](c), acc, type=type)
@@ -312,7 +320,7 @@ def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
     return rule
 
 
-def _integer_multiply(e: KernelEmitter, op: Any, left: Element, right: Element) -> MultiplyAdd:
+def _integer_multiply(e: KernelEmitter, op: TableOperation, left: Element, right: Element) -> MultiplyAdd:
     b = e.b
     extend = ["sext" if signed else "zext" for signed in operand_signs(op)]
 

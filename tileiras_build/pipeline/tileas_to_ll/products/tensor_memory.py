@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.cute.shared import SharedLayoutAttr
 from ....dialects.cute_nvgpu.atoms import tensor_atom
 from ....dialects.cute_nvgpu.ops import (
     LoadTensorMemoryOp,
@@ -21,6 +22,7 @@ from ....dialects.cute_nvgpu.ops import (
     StoreTensorMemoryOp,
     TensorProductOp,
 )
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm import tensor_memory as instructions
 from ....dialects.nvvm.warps import VoteAllOp
 from ....layouts import (
@@ -36,7 +38,7 @@ from ....layouts.matrix_descriptor import ADDRESS_MASK, UNIT_SHIFT
 from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
-from ...shared.accessors import given, typed
+from ...shared.accessors import expect, given, number_of, numbers_of, typed
 from ...shared.llvm_types import FLOAT, I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
@@ -63,16 +65,16 @@ def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
 
 
 # ---- allocation ----------------------------------------------------------------------------------
-def emit_create_tmem(e: KernelEmitter, op: Any) -> None:
+def emit_create_tmem(e: KernelEmitter, op: TableOperation) -> None:
     e.tensor_memory = op
 
 
-def emit_alloc_tmem(e: KernelEmitter, op: Any) -> None:
-    e.values[op.result] = op.attributes["column"].value.data
+def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = number_of(op, "column")
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def _tile_start(e: KernelEmitter, tile: Any, stage: Any, words: int) -> Value:
+def _tile_start(e: KernelEmitter, tile: SSAValue, stage: Any, words: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
     start = e.b.add(e.tensor_base, e.values[tile])
     return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
@@ -88,7 +90,7 @@ def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: i
     return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
 
 
-def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
+def emit_tmem_load(e: KernelEmitter, op: TableOperation) -> None:
     element, shape = e.element(op.result), op.result.type.get_shape()
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
@@ -126,7 +128,7 @@ def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
     return [e.b.element(words, i) for i in range(words.type.element_count())]
 
 
-def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
+def emit_tmem_store(e: KernelEmitter, op: TableOperation) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)
     if op.enabled is None:
@@ -135,7 +137,7 @@ def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
         _store(e, op)
 
 
-def _store(e: KernelEmitter, op: Any) -> None:
+def _store(e: KernelEmitter, op: TableOperation) -> None:
     element, shape = e.element(op.value), op.value.type.get_shape()
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
@@ -151,7 +153,7 @@ def _store(e: KernelEmitter, op: Any) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def emit_tmem_scale(e: KernelEmitter, op: Any) -> None:
+def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
     """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
     shape = op.factor.type.get_shape()
     tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
@@ -205,9 +207,9 @@ def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) ->
     return found
 
 
-def _store_scales(e: KernelEmitter, op: Any) -> None:
+def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
-    columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), e.num_warps)
     held = e.packed_as(op.value, columns.layout)
     element, step = e.element(op.value), columns.per_word
     words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
@@ -246,7 +248,7 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
 
 
-def emit_async_umma(e: KernelEmitter, op: Any) -> None:
+def emit_async_umma(e: KernelEmitter, op: TableOperation) -> None:
     product = _Product(e, op)
     if op.waits:
         with e.one_warp():
@@ -261,7 +263,7 @@ def emit_async_umma(e: KernelEmitter, op: Any) -> None:
             _commit(e, barrier_in(e, op.ready, 0))
 
 
-def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
+def emit_umma_commit(e: KernelEmitter, op: TableOperation) -> None:
     stage = 0 if op.token is None else e.b.shift(e.scalar(op.token), -1)
     with _issuing(e):
         _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
@@ -270,10 +272,10 @@ def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
 class _Product:
     """The instructions of one ``async.umma``."""
 
-    def __init__(self, e: KernelEmitter, op: Any):
+    def __init__(self, e: KernelEmitter, op: TableOperation):
         self.e, self.op = e, op
         self.atom = tensor_memory_atom_of(op)
-        m, n, k = op.attributes["shape"].get_values()
+        m, n, k = numbers_of(op, "shape")
         self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
@@ -290,9 +292,9 @@ class _Product:
             found.append((columns, _stage_address(self.e, self.e.values[tile], columns, self.op.rhs_stage)))
         return found
 
-    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
+    def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
-        layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
+        layout = given(matrix_operand(expect(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
         b, address = self.e.b, stage_address(self.e, buffer, self.e.scalar(stage))
         start = b.cast("zext", b.shift(b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
         return layout, b.binary("or", start, layout.tcgen05_descriptor, I64)

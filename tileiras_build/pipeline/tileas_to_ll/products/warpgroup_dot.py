@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, i64
 from xdsl.dialects.llvm import LLVMStructType
@@ -20,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import AsyncDotOp
+from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
 from ....dialects.nvgpu.ops_matrix import WarpgroupGenerateDescriptorOp, WarpgroupMmaOp
 from ....dialects.nvgpu.ops_matrix import WarpgroupMmaInitAccumulatorOp as InitAccumulatorOp
@@ -28,7 +28,7 @@ from ....layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_ope
 from ....layouts.linear_layout import log2_exact
 from ....layouts.warpgroup import ROWS
 from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of, warpgroup_tiling_of
-from ...shared.accessors import given, typed
+from ...shared.accessors import given, type_of, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I32, SHARED, struct, vector
 from ..emission.attribute_values import Plain, attributes_of
@@ -128,7 +128,7 @@ def _left_words(e: KernelEmitter, product: TableOperation, tiling: WarpgroupTili
 
 
 # ---- accumulators --------------------------------------------------------------------------------
-def _packed(e: KernelEmitter, value: Any, registers: list[Value]) -> list[Value]:
+def _packed(e: KernelEmitter, value: SSAValue, registers: list[Value]) -> list[Value]:
     """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
     element = e.element(value)
     if element.bits != 16:
@@ -136,7 +136,7 @@ def _packed(e: KernelEmitter, value: Any, registers: list[Value]) -> list[Value]
     return pack_words(e, element, registers)
 
 
-def _unpacked(e: KernelEmitter, value: Any, words: list[Value]) -> list[Value]:
+def _unpacked(e: KernelEmitter, value: SSAValue, words: list[Value]) -> list[Value]:
     element = e.element(value)
     if element.bits != 16:
         return words
@@ -210,7 +210,7 @@ class _Product:
         })  # fmt: skip
 
     def _in_shared(
-        self, buffer: Any, stage: Any, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
+        self, buffer: SSAValue, stage: SSAValue, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
     ) -> _Shared:
         """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
         e, b = self.e, self.e.b
@@ -222,7 +222,7 @@ class _Product:
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
         shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
-        type = _descriptor_type(*shape, buffer.type.element_type)
+        type = _descriptor_type(*shape, type_of(buffer, BufferType).element_type)
         swizzle = _swizzle(layout.swizzle)
         places: dict[str, Plain] = {
             "leading_byte_offset": layout.leading,

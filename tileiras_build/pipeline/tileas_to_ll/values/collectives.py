@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
 from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
-from ...shared.accessors import given
+from ...shared.accessors import given, number_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import FLOAT, I32
 from ..emission.builder import WARP
@@ -25,7 +26,7 @@ Tuple = tuple[Value, ...]
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
-def combiner(e: KernelEmitter, op: Any) -> Combine:
+def combiner(e: KernelEmitter, op: TableOperation) -> Combine:
     """The region as a function of groups, one scalar per operand each: the earlier elements' first, many at once.
 
     The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
@@ -55,8 +56,8 @@ def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode,
 
 
 # ---- reduce --------------------------------------------------------------------------------------
-def emit_reduce(e: KernelEmitter, op: Any) -> None:
-    axis = op.attributes["axis"].value.data
+def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
+    axis = number_of(op, "axis")
     layout = layout_of(op.sources[0])
     elements = [e.element(source) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
@@ -94,7 +95,7 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
 
 
 def _across_lanes(
-    e: KernelEmitter, op: Any, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
+    e: KernelEmitter, op: TableOperation, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
 ) -> list[Tuple]:
     if mask == WARP - 1 and (kind := _kind_of_warp(e, op, elements)) is not None:
         return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
@@ -127,7 +128,7 @@ WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
 }  # fmt: skip
 
 
-def _kind_of_warp(e: KernelEmitter, op: Any, elements: list[Element]) -> ReduceKind | None:
+def _kind_of_warp(e: KernelEmitter, op: TableOperation, elements: list[Element]) -> ReduceKind | None:
     """How one instruction combines the values of a warp as the region does; None where none does."""
     block = op.regions[0].blocks[0]
     body = list(block.ops)
@@ -142,7 +143,7 @@ def _kind_of_warp(e: KernelEmitter, op: Any, elements: list[Element]) -> ReduceK
 
 def _across_warps(
     e: KernelEmitter,
-    op: Any,
+    op: TableOperation,
     held: dict[int, Tuple],
     layout: LinearLayout,
     axis: int,
@@ -153,7 +154,7 @@ def _across_warps(
     reduced = layout.drop_dim(axis)
     along = layout.bits_along(axis)
     warp_bits = bit_positions(along["warp"])
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     if "sync_before" in op.attributes:
         e.barrier()
     parts = 1 << len(warp_bits)
@@ -200,7 +201,7 @@ def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple
     return given(total)
 
 
-def _set_results(e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
+def _set_results(e: KernelEmitter, op: TableOperation, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
     reduced = layout.drop_dim(axis)
     by_offset = {reduced.register_offsets[register]: values for register, values in held.items()}
     for number, result in enumerate(op.results):
@@ -211,18 +212,18 @@ def _set_results(e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: Line
         e.values[result] = [by_offset[offset][number] for offset in target.register_offsets]
 
 
-def _is_tile(value: Any) -> bool:
+def _is_tile(value: SSAValue) -> bool:
     return hasattr(value.type, "encoding")
 
 
 # ---- scan ----------------------------------------------------------------------------------------
-def emit_scan(e: KernelEmitter, op: Any) -> None:
+def emit_scan(e: KernelEmitter, op: TableOperation) -> None:
     """Sklansky's scheme, one level per bit of the position along the axis, lowest first.
 
     At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by
     registers cost nothing but the combination; bits held by lanes a shuffle of that last element.
     """
-    axis, reverse = op.attributes["axis"].value.data, "reverse" in op.attributes
+    axis, reverse = number_of(op, "axis"), "reverse" in op.attributes
     layout = layout_of(op.sources[0])
     if layout.bits_along(axis)["warp"]:
         raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")

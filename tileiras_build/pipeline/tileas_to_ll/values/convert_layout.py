@@ -9,12 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ShuffleMode
 from ....dialects.nvvm.generic import CtPopOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ....layouts.conversion import Plan
 from ...analysis.conversions import plans_of
+from ...shared.accessors import number_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -22,9 +25,9 @@ from ..emission.thread_code import Value
 from ..memory.shared_memory import load_registers, pack_word, store_registers
 
 
-def emit_convert_layout(e: KernelEmitter, op: Any) -> None:
+def emit_convert_layout(e: KernelEmitter, op: TableOperation) -> None:
     """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
-    scratch = op.attributes["scratch_offset"].value.data if "scratch_offset" in op.attributes else 0
+    scratch = number_of(op, "scratch_offset") if "scratch_offset" in op.attributes else 0
     trips = []
     for source, result, plan in zip(op.operands, op.results, plans_of(op, e.target)):
         element = element_of(source.type)
@@ -63,7 +66,7 @@ def _rename(e: KernelEmitter, plan: RegisterPermutation, source: Any, element: E
 
 
 # ---- shuffles ------------------------------------------------------------------------------------
-def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: Any, element: Element) -> list[Value]:
+def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Element) -> list[Value]:
     """Pack elements that travel together, swap, shuffle, swap back, unpack (layouts/warp_shuffle.py)."""
     registers = e.registers(source)
     words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]

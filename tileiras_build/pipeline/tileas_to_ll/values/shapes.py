@@ -10,13 +10,14 @@ import struct
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.ir import text_of
 from ....errors import Unsupported
 from ....layouts import LinearLayout, SharedLayout, shared_access
 from ...analysis.slice_parts import widened
-from ...shared.accessors import expect, given
+from ...shared.accessors import expect, given, number_of, numbers_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import GLOBAL, I1, I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -30,7 +31,7 @@ def element_bits(data: bytes, index: int, size: int) -> int:
     return int.from_bytes(data[index * size : (index + 1) * size], "little")
 
 
-def emit_constant(e: KernelEmitter, op: Any) -> None:
+def emit_constant(e: KernelEmitter, op: Operation) -> None:
     """A scalar is a constant; a tile of different values is read from a table in constant memory."""
     value, result = op.properties["value"], op.results[0]
     element = element_of(result.type)
@@ -40,7 +41,7 @@ def emit_constant(e: KernelEmitter, op: Any) -> None:
     elif isinstance(value, FloatAttr):
         e.values[result] = e.literal(element, constant_bits(value))
     else:
-        _emit_table(e, value, result, element)
+        _emit_table(e, expect(DenseIntOrFPElementsAttr, value), result, element)
 
 
 def constant_bits(value: FloatAttr) -> int:
@@ -76,7 +77,7 @@ def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
     return e.b.compare("ne", value, 0, type) if element.type == I1 else e.b.bitcast(value, element.type, type)
 
 
-def emit_range(e: KernelEmitter, op: Any) -> None:
+def emit_range(e: KernelEmitter, op: TableOperation) -> None:
     layout, type = layout_of(op.result), e.element(op.result).type
     positions = Positions(e, layout)
     registers = []
@@ -93,11 +94,11 @@ def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
     return e.b.cast("zext" if type == I64 else "trunc", value, type)
 
 
-def emit_splat(e: KernelEmitter, op: Any) -> None:
+def emit_splat(e: KernelEmitter, op: TableOperation) -> None:
     e.set(op.result, [e.scalar(op.source)] * layout_of(op.result).num_registers)
 
 
-def emit_broadcast(e: KernelEmitter, op: Any) -> None:
+def emit_broadcast(e: KernelEmitter, op: TableOperation) -> None:
     wanted = layout_of(op.result)
     for dim, size in enumerate(op.source.type.get_shape()):
         if size == 1:
@@ -105,20 +106,20 @@ def emit_broadcast(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = list(e.packed_as(op.source, wanted))
 
 
-def emit_view(e: KernelEmitter, op: Any) -> None:
+def emit_view(e: KernelEmitter, op: TableOperation) -> None:
     wanted = layout_of(op.result).reshape(tuple(op.source.type.get_shape()))
     e.values[op.result] = list(e.packed_as(op.source, wanted))
 
 
-def emit_permute(e: KernelEmitter, op: Any) -> None:
-    permutation = op.attributes["permutation"].get_values()
+def emit_permute(e: KernelEmitter, op: TableOperation) -> None:
+    permutation = numbers_of(op, "permutation")
     inverse = [permutation.index(dim) for dim in range(len(permutation))]
     e.values[op.result] = list(e.packed_as(op.source, layout_of(op.result).permute_dims(inverse)))
 
 
-def emit_cat(e: KernelEmitter, op: Any) -> None:
+def emit_cat(e: KernelEmitter, op: TableOperation) -> None:
     """The two tiles' registers one after the other, in the order that the result's layout names them."""
-    dim = op.attributes["dim"].value.data
+    dim = number_of(op, "dim")
     part = layout_of(op.lhs)
     joined = part.cat(dim)
     registers = list(e.packed(op.lhs)) + list(e.packed_as(op.rhs, part))
@@ -127,7 +128,7 @@ def emit_cat(e: KernelEmitter, op: Any) -> None:
 
 
 # ---- slices --------------------------------------------------------------------------------------
-def emit_extract_slice(e: KernelEmitter, op: Any) -> None:
+def emit_extract_slice(e: KernelEmitter, op: TableOperation) -> None:
     """Through shared memory: the whole tile is written, the slice is read at its position."""
     source, result = op.source, op.result
     layout, element = layout_of(source), e.element(source)
@@ -137,7 +138,7 @@ def emit_extract_slice(e: KernelEmitter, op: Any) -> None:
     if op.cut_bits:
         e.set(result, extract_in_parts(e, op))
         return
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -146,11 +147,13 @@ def emit_extract_slice(e: KernelEmitter, op: Any) -> None:
     e.set(result, _read_slice(e, op, layout.shape, element, scratch))
 
 
-def _count(result: Any) -> int:
+def _count(result: SSAValue) -> int:
     return layout_of(result).num_registers if isinstance(result.type, TensorType) else 1
 
 
-def _read_slice(e: KernelEmitter, op: Any, shape: tuple[int, ...], element: Element, scratch: int) -> list[Value]:
+def _read_slice(
+    e: KernelEmitter, op: TableOperation, shape: tuple[int, ...], element: Element, scratch: int
+) -> list[Value]:
     result = op.result
     is_tile = isinstance(result.type, TensorType)
     part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
@@ -183,13 +186,13 @@ def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], e
     return e.linear(lanes, warps)
 
 
-def emit_insert_slice(e: KernelEmitter, op: Any) -> None:
+def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
     """The destination is written to shared memory, the slice over it, and the whole is read back."""
     if op.cut_bits:
         e.set(op.result, insert_in_parts(e, op))
         return
     layout, element = layout_of(op.result), e.element(op.result)
-    scratch = op.attributes["scratch_offset"].value.data
+    scratch = number_of(op, "scratch_offset")
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -212,7 +215,7 @@ def emit_insert_slice(e: KernelEmitter, op: Any) -> None:
 TRUE_BITS = {"f4E2M1FN": 4, "i4": 4, "i1": 1}
 
 
-def emit_reinterpret(e: KernelEmitter, op: Any) -> None:
+def emit_reinterpret(e: KernelEmitter, op: TableOperation) -> None:
     """Bytes of a 1-D tile as elements of another width: the narrow elements of a wide one are in one thread."""
     source, target = e.element(op.source), e.element(op.result)
     narrow, wide = _true_bits(source), _true_bits(target)

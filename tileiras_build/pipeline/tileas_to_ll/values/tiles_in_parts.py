@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 
+from ....dialects.definition import TableOperation
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits
 from ....layouts.linear_layout import dim_bases
@@ -157,7 +158,7 @@ class _Exchange:
         return [known[offset] for offset in elements.offsets]
 
 
-def extract_in_parts(e: KernelEmitter, op: Any) -> list[Any]:
+def extract_in_parts(e: KernelEmitter, op: TableOperation) -> list[Any]:
     """The registers of an extract_slice."""
     is_tile = isinstance(op.result.type, TensorType)
     shape = tuple(op.source.type.get_shape())
@@ -175,7 +176,7 @@ def extract_in_parts(e: KernelEmitter, op: Any) -> list[Any]:
     return given(result)
 
 
-def insert_in_parts(e: KernelEmitter, op: Any) -> list[Any]:
+def insert_in_parts(e: KernelEmitter, op: TableOperation) -> list[Any]:
     """The registers of an insert_slice: only the slice passes through shared memory."""
     layout, part = layout_of(op.result), layout_of(op.source)
     exchange = _Exchange(e, op, e.element(op.result), layout.shape, part.shape)

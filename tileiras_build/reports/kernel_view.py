@@ -1,0 +1,226 @@
+"""What a report says of one kernel, ready for its template: source, stages, machine code, remarks, comparisons, estimate, history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..files import read_file
+from ..units import size_text
+from .collect import Built
+from .facts import Facts, Inputs
+from .history_view import HistoryView
+from .references import interpreted
+from .remarks import Remark
+from .source_files import Source, SourceFiles
+from .stage_texts import Line, read_lines
+
+TITLES = {
+    "tilebc": "bytecode (MLIR)",
+    "tileaa": "tileaa",
+    "tileas": "tileas",
+    "ll": "LLVM IR",
+    "ptx": "PTX",
+    "sass": "SASS",
+}
+_FILES = ("tileaa", "tileas", "ll", "ptx")  # stages whose artifact is text
+_SMALL = 0.01  # of an estimate: bounds below are summed up
+WITHOUT_LINES = "This was built without source lines, so LLVM IR, PTX and machine code are not linked with the source: build with lineinfo=yes."
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text for a pane; ``places`` has for each line the source lines, as "13" or, of the second file, "1:13"."""
+
+    name: str
+    title: str
+    text: str
+    places: str
+    ptx: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bound of an estimate: its clocks, and their part of the estimate, at most 1."""
+
+    name: str
+    clocks: float
+    share: float
+    is_limit: bool
+
+
+@dataclass(frozen=True)
+class Bars:
+    """An estimate by its bounds, the largest first; ``small`` are the names of those that hardly count."""
+
+    microseconds: float
+    machine: str
+    problem: str
+    bars: list[Bar]
+    small: list[str]
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RemarkView:
+    """A remark, with the key of its source line where that is shown."""
+
+    remark: Remark
+    place: str
+    where: str
+
+
+@dataclass(frozen=True)
+class OnGpu:
+    """What there is of the kernel on one GPU; ``notes`` are sentences about what there is not."""
+
+    target: str
+    numbers: list[tuple[str, str]]
+    reference: str | None
+    interpreted: str | None
+    estimate: Bars | None
+    texts: list[Text]
+    notes: list[str]
+    remarks: list[RemarkView]
+    history: HistoryView | None
+
+
+@dataclass(frozen=True)
+class KernelView:
+    """One kernel of one library on all GPUs."""
+
+    name: str
+    library: str | None
+    sources: list[Source]
+    gpus: list[OnGpu]
+
+
+def inputs_of(one: Built) -> Inputs:
+    """The contents that the facts of a kernel are of."""
+    cubin = one.member.cubin
+    return Inputs(
+        one.row.target, _optional(one.member.bytecode), _optional(cubin.with_suffix(".tileas")), read_file(cubin)
+    )
+
+
+def view_kernel(
+    built: Sequence[Built],
+    facts: Sequence[Facts],
+    files: SourceFiles,
+    histories: Mapping[str, HistoryView],
+    keys: Sequence[str],
+) -> KernelView:
+    """One kernel on several GPUs; ``facts`` and ``keys``, which ``histories`` are by, are in the order of ``built``."""
+    texts = [_lines_of(one, found) for one, found in zip(built, facts, strict=True)]
+    names = _order_files(texts)
+    bytecode = built[0].member.bytecode
+    sources = [source for name in names if (source := files.read(name, bytecode)).text is not None]
+    numbers = {source.name: number for number, source in enumerate(sources)}
+    gpus = [
+        _on_gpu(one, found, lines, numbers, _missing(names, numbers, found), histories.get(key))
+        for one, found, lines, key in zip(built, facts, texts, keys, strict=True)
+    ]
+    return KernelView(built[0].row.kernel, built[0].row.library, sources, gpus)
+
+
+def _optional(path: Path) -> bytes | None:
+    return read_file(path) if path.exists() else None
+
+
+def _lines_of(one: Built, facts: Facts) -> dict[str, list[Line]]:
+    texts = {name: facts.texts[name] for name in ("tilebc",) if name in facts.texts}
+    for name in _FILES:
+        if (data := _optional(one.member.cubin.with_suffix(f".{name}"))) is not None:
+            texts[name] = data.decode(errors="replace")
+    texts |= {name: facts.texts[name] for name in ("sass",) if name in facts.texts}
+    return {name: read_lines(name, text, one.symbol) for name, text in texts.items()}
+
+
+def _order_files(texts: Iterable[Mapping[str, list[Line]]]) -> list[str]:
+    """The source files, those that most lines are of first."""
+    count = Counter(file for one in texts for lines in one.values() for line in lines for file, _ in line.places)
+    return [file for file, _ in count.most_common()]
+
+
+def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: Facts) -> Iterator[str]:
+    if "tilebc" not in {**facts.texts, **facts.missing}:
+        yield "The kernel's bytecode is not in the build folder."
+    if not names:
+        yield "No source lines are known."
+    elif not numbers:
+        yield f"The source, {names[0]}, is not in the folder that this report was made in."
+    elif others := [name for name in names if name not in numbers]:
+        yield f"Without the source of: {', '.join(others)}."
+    yield from facts.missing.values()
+
+
+def _on_gpu(
+    one: Built, facts: Facts, lines: Mapping[str, list[Line]], numbers: Mapping[str, int], missing: Iterable[str],
+    history: HistoryView | None,
+) -> OnGpu:  # fmt: skip
+    linked = any(line.places for line in lines.get("sass", ()))
+    notes = [*missing, *([WITHOUT_LINES] if lines.get("sass") and not linked else [])]
+    remarks = [_remark(remark, numbers) for remark in facts.remarks if remark.function == one.symbol]
+    texts = [_text(name, found, numbers) for name, found in lines.items()]
+    compared = interpreted(one.member.cubin, one.symbol)
+    return OnGpu(
+        one.row.target, list(_numbers(one)), one.row.reference, compared, _bars(one), texts, notes, remarks, history
+    )
+
+
+def _text(name: str, lines: Sequence[Line], numbers: Mapping[str, int]) -> Text:
+    places = ",".join("|".join(_key(place, numbers) for place in line.places if place[0] in numbers) for line in lines)
+    ptx = ",".join(str(line.ptx or "") for line in lines) if any(line.ptx for line in lines) else ""
+    return Text(name, TITLES[name], "\n".join(line.text for line in lines), places.rstrip(","), ptx)
+
+
+def _key(place: tuple[str, int], numbers: Mapping[str, int]) -> str:
+    number = numbers[place[0]]
+    return f"{number}:{place[1]}" if number else str(place[1])
+
+
+def _remark(remark: Remark, numbers: Mapping[str, int]) -> RemarkView:
+    found = remark.location
+    if found is None or not found.file or not found.line:
+        return RemarkView(remark, "", "")
+    place = (found.file, found.line)
+    return RemarkView(remark, _key(place, numbers) if found.file in numbers else "", f"{found.file}:{found.line}")
+
+
+def _numbers(one: Built) -> Iterator[tuple[str, str]]:
+    row = one.row
+    spills = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
+    yield "registers", _shown(row.registers)
+    yield "spills", _size(spills)
+    yield "shared memory", _size(row.shared)
+    yield "stack", _size(row.stack)
+    yield "threads of a block", str(row.threads)
+    if row.occupancy is not None:
+        yield "occupancy", f"{row.occupancy:.1f} %, {row.ctas} blocks; limited by {row.limit}"
+    yield "instructions", _shown(row.instructions)
+    yield "cubin", _size(row.size)
+
+
+def _shown(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _size(size: int | None) -> str:
+    return "-" if size is None else size_text(size)
+
+
+def _bars(one: Built) -> Bars | None:
+    found = one.estimated
+    if found is None or one.problem is None:
+        return None
+    longest = max(found.bounds.values())
+    ordered = sorted(found.bounds.items(), key=lambda bound: -bound[1])
+    bars = [
+        Bar(name, clocks, clocks / longest, name == found.limit)
+        for name, clocks in ordered
+        if clocks >= _SMALL * longest
+    ]
+    small = [name for name, clocks in ordered if clocks < _SMALL * longest]
+    return Bars(found.microseconds, found.machine, one.problem.text, bars, small, found.assumed)
