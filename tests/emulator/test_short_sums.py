@@ -47,7 +47,8 @@ def test_the_formula(a_type, b_type, type_):
     a, b = random_factor(rng, (2, 64, 32), a_type), random_factor(rng, (1, 8, 32), b_type)
     old = rng.standard_normal((2, 64, 8)) * 2.0 ** rng.integers(-12, 12, (2, 64, 8))
     old = old.astype(np.float16 if type_ == "f16" else np.float32)
-    out = short_sums.add_products(Factor(a, a_type), Factor(b, b_type), old.astype(np.float32), type_)
+    out = old.astype(np.float32)
+    short_sums.add_products(out, Factor(a, a_type), Factor(b, b_type), type_)
     for number, row, column in np.ndindex(2, 64, 8):
         expected = one_sum(old[number, row, column], a[number, row], b[0, column], a_type, b_type, type_)
         got = out[number, row, column]

@@ -148,7 +148,7 @@ def add_products(
         return _add_by_blas(total, steps, fresh)
     ways = [_Way(left, right) for left, right in steps]
     room = None
-    for part in _parts(total.shape, max(way.k for way in ways)):
+    for part in parts(total.shape, max(way.k for way in ways)):
         old = total[part]
         room = room or _Room(old.size)  # the first part is the largest
         views = room.of(old.shape)
@@ -201,7 +201,7 @@ ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cos
 PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
 
 
-def _parts(shape: tuple[int, int, int], k: int):
+def parts(shape: tuple[int, int, int], k: int):
     """Slices (of the stack, of the rows) of parts of a stack of products."""
     stack, m, n = shape
     most = min(ONE_THREAD // k, PART)
