@@ -73,7 +73,7 @@ def _add_part(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
     largest = np.maximum(of_products, _exponents(total, type_))
     np.maximum(largest, NO_PRODUCT, out=largest)
     alone = of_products < NO_PRODUCT
-    kept = _cut(total[alone]) if alone.any() else None
+    kept = _cut(total.copy()) if alone.any() else None
     scale = _power_of_two(FRACTION_BITS - largest)
     np.trunc(np.multiply(total, scale, out=total), out=total)
     product = np.empty_like(total)
@@ -85,7 +85,7 @@ def _add_part(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
     if type_ == "f32":
         _cut(total)
     if kept is not None:
-        total[alone] = kept
+        np.copyto(total, kept, where=alone & ~np.isnan(total))  # zero times infinity is a NaN all the same
     np.add(total, f32(0), out=total)  # a zero becomes positive
 
 
