@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .numerics import f32, f64
+from .formats import f32, f64
 from .products import NUMBERS, Factor, in_blocks, parts
 
 KINDS = ("e4m3", "e5m2")
