@@ -371,11 +371,12 @@ class _Cluster:
 
     def _arrive(self, told: Told, time: float) -> None:
         """Each lane that executes an arrival is one; that of tensor cores is one in any case."""
-        if (place := told.get("place")) is None:
-            return
-        phases = self.phases[place]
-        phases.arrivals += told.get("lanes") or 1
-        self._settle(place, phases, time)
+        for number in ("", *range(1, WARP)):
+            if (place := told.get(f"place{number}")) is None:
+                return
+            phases = self.phases[place]
+            phases.arrivals += told.get(f"lanes{number}") or 1
+            self._settle(place, phases, time)
 
     def _deliver(self, runner: _Runner, told: Told, start: float) -> float:
         barrier = told.get("barrier")
