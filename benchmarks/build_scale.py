@@ -8,29 +8,26 @@ of thousands of kernels is there in minutes. What is measured is the real tool o
 libdevice, another option and one more target are dry runs: what they would build is counted, deciding it is timed.
 ``--cold`` kernels are built for real, with one job and with several; the CPU time of the scons process itself is what
 SCons and the dispatch cost. Where ninja and NVIDIA's tileiras are installed, the same kernels and targets are built by
-ninja with one tileiras command for each cubin: its first build is seeded as ours is. Seconds are medians of wall and of CPU time (user + system, of all processes); on a machine
+ninja with one tileiras command for each cubin: its first build is seeded as ours is. Rows that are *served* have a warm
+server of their own, whose CPU time is part of theirs. Seconds are medians of wall and of CPU time (user + system, of all processes); on a machine
 that others use read the CPU time, and ratios. Memory is the peak of the scons process.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from compile_speed import find_peer
+from build_runs import PACKAGE, ROOT, Run, Server, adopt_orphans, find_peers, program, run_build, run_scons
 
 from tileiras_build import driver
 from tileiras_build.bytecode.export import list_cases
@@ -43,8 +40,6 @@ from tileiras_build.pipeline.stages import LIBDEVICE, STAGES
 from tileiras_build.targets import parse_targets
 from tileiras_build.terminal import table_text
 
-_PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "kernels"
 TEMPLATES = ("vector_add_f32", "softmax_f32", "gelu_tanh_f32", "gelu_erf_f32", "transpose_f16", "matmul_f16_nt")
 
@@ -241,9 +236,25 @@ class Library:
             stream.write(b"\0")
         return made
 
-    def scons(self, *arguments: str, folder: Path | None = None, check: bool = True) -> Run:
+    def scons(self, *arguments: str, folder: Path | None = None, server: Server | None = None) -> Run:
         """Run our SConstruct."""
-        return run_scons(folder or self.folder, f"sm={self.sm}", f"-j{self.jobs}", *arguments, check=check)
+        return run_scons(folder or self.folder, f"sm={self.sm}", f"-j{self.jobs}", *arguments, server=server)
+
+    def lower(self, server: Server | None = None) -> Run:
+        """One kernel by a command, for the first target."""
+        target = parse_targets(self.sm)[0].number
+        words = ("--sm", str(target), "--to", "cubin", "-o", str(self.folder / "lowered.cubin"))
+        return self._command("lower", f"seeds/{TEMPLATES[0]}.tilebc", *words, server=server)
+
+    def tileiras(self) -> Run:
+        """The same by NVIDIA's program."""
+        _, tileiras = find_peers()
+        name = parse_targets(self.sm)[0].name
+        words = [f"seeds/{TEMPLATES[0]}.tilebc", f"--gpu-name={name}", "-o", str(self.folder / "peer.cubin")]
+        return run_build([str(tileiras), *words], self.folder, {})
+
+    def _command(self, *words: str, server: Server | None) -> Run:
+        return run_build([program("tileiras-build"), *words], self.folder, PACKAGE, server=server)
 
     def scons_in_full(self) -> Run:
         """Run our SConstruct without the record that the shortcut reads."""
@@ -287,68 +298,6 @@ def _compile_template(seeds: Path, name: str, data: bytes, target) -> None:
         data = files[stage.suffix]
     (entry,) = re.findall(rb"\.entry (\w+)", (seeds / f"{name}-{target.name}.ptx").read_bytes())
     (seeds / f"{name}.entry").write_bytes(entry)
-
-
-@dataclass
-class Run:
-    """One scons run: wall and CPU seconds (of the scons process, and of all), peak memory in MiB, what it printed."""
-
-    wall: float
-    own: float
-    cpu: float
-    memory: float
-    text: str
-    status: int
-
-    @property
-    def steps(self) -> int:
-        """How many steps it ran, or would run."""
-        return sum(line.startswith("[") for line in self.text.splitlines())
-
-
-def find_peers() -> tuple[str, Path] | None:
-    """The programs ninja and tileiras; None where one is missing."""
-    ninja, tileiras = shutil.which("ninja"), find_peer()
-    return (ninja, Path(tileiras)) if ninja and tileiras else None
-
-
-def run_scons(folder: Path, *arguments: str, check: bool = True) -> Run:
-    """Run scons in ``folder`` and measure it."""
-    more = {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}
-    return run_build([sys.executable, "-m", "SCons", *arguments], folder, more, check=check)
-
-
-def run_build(command: list[str], folder: Path, more: dict[str, str], *, check: bool = True) -> Run:
-    """Run a build's command in ``folder``, with ``more`` in its environment, and measure it."""
-    # A warm server would live on, and the orphans of this build are waited for.
-    environment = os.environ | {"TILEIRAS_SERVER": "0"} | more
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    text = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - start
-    if check and process.returncode:
-        raise SystemExit(f"{' '.join(command)} failed in {folder}:\n{text[-2000:]}")
-    own = usage.ru_utime + usage.ru_stime
-    return Run(wall, own, own + _wait_for_orphans(), usage.ru_maxrss / 1024, text, process.returncode)
-
-
-def _adopt_orphans() -> None:
-    """The workers of a build are no children of scons; let them become ours, so that their time can be read."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _wait_for_orphans() -> float:
-    """CPU seconds of the processes that the last scons process has left to us."""
-    seconds = 0.0
-    with suppress(ChildProcessError):
-        while True:
-            _, _, usage = os.wait4(-1, 0)
-            seconds += usage.ru_utime + usage.ru_stime
-    return seconds
 
 
 @dataclass
@@ -402,8 +351,9 @@ def measure(library: Library, repeat: int) -> list[Row]:
     rows = [plain, times("nothing to do, every node checked", library.scons_in_full)]
     library.scons("-Q")
     rows.append(times("nothing to do, shortcut", lambda: library.scons("-Q")))
-    rows.append(times("one kernel edited", lambda: edit(library)))
+    rows.append(times("one kernel edited", lambda: edit(library, lambda: library.scons("-Q"))))
     rows.append(times("that kernel alone", library.alone))
+    rows += measure_served(library, times)
     for what, options in (
         ("other option", ("opt=2",)),
         ("new ptxas", (f"ptxas={library.other('ptxas', find_ptxas(None))}",)),
@@ -411,20 +361,34 @@ def measure(library: Library, repeat: int) -> list[Row]:
     ):
         rows.append(times(f"{what} (dry run)", lambda options=options: library.scons(*dry, *options)))
     rows.append(times("one more target (dry run)", lambda: library.scons(*dry, f"sm={library.sm},120")))
+    rows.append(times("lower, one kernel", library.lower))
     if find_peers():
         library.run_ninja(library.ninja)  # what seeding changed after its start
-        rows.append(times("ninja with tileiras, nothing to do", lambda: library.run_ninja(library.ninja)))
-        rows.append(times("ninja, one kernel edited", lambda: edit(library, library.ninja)))
+        rows.append(times("ninja with tileiras, nothing to do", ninja := lambda: library.run_ninja(library.ninja)))
+        rows.append(times("ninja, one kernel edited", lambda: edit(library, ninja)))
+        rows.append(times("tileiras, one kernel", library.tileiras))
     return rows
 
 
-def edit(library: Library, ninja: Path | None = None) -> Run:
-    """Swap the body of kernel 0 for another example's and build, with ninja in the folder ``ninja``."""
+def measure_served(library: Library, times: Callable) -> list[Row]:
+    """Rows with a warm server."""
+    with Server(library.folder) as server:
+        for _ in range(2):  # the first one starts it, and its environment is new
+            edit(library, lambda: library.scons("-Q", server=server))
+            server.wait()
+        return [
+            times("one kernel edited, served", lambda: edit(library, lambda: library.scons("-Q", server=server))),
+            times("lower, one kernel, served", lambda: library.lower(server)),
+        ]
+
+
+def edit(library: Library, build: Callable[[], Run]) -> Run:
+    """Swap the body of kernel 0 for another example's, and ``build``."""
     bodies = ("transpose_f16", TEMPLATES[0])
     current = library.kernel(0, bodies[0])
     path = library.folder / "kernels" / f"k00000_{TEMPLATES[0]}.tilebc"
     path.write_bytes(library.kernel(0, bodies[1]) if path.read_bytes() == current else current)
-    return library.run_ninja(ninja) if ninja else library.scons("-Q")
+    return build()
 
 
 def measure_cold(library: Library, kernels: int) -> list[Row]:
@@ -469,7 +433,7 @@ def _options() -> argparse.Namespace:
 def main() -> int:
     """Generate, measure, print."""
     options = _options()
-    _adopt_orphans()
+    adopt_orphans()
     with tempfile.TemporaryDirectory() as temporary:
         folder = (options.folder or Path(temporary) / "library").resolve()
         library = Library(folder, options.kernels, options.sm, options.jobs)

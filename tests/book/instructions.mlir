@@ -15,6 +15,8 @@ gpu.module @m {
     %inverse = nvvm.rcp.approx %f : f32
     %pair = llvm.mlir.undef : i64
     %rounded = nvvm.fma.pair %pair, %pair, %pair {rounding = "rm"} : i64
+    %upper = nvvm.upper.half %pair : (i64) -> i32
+    %extreme = nvvm.extreme.pair %i, %i {operation = "max", halves = "bf16x2", nan} : i32
     %9 = nvvm.fmin %f, %f {nan} : f32
     %10 = nvvm.fmax %d, %d : f64
     %11 = nvvm.cvt.integer %i {unsigned, rounding = "rz"} : (i32) -> f32

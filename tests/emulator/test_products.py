@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ptx_kernels import aligned, kernel, run
 
-from tileiras_build.emulator import numerics, products
+from tileiras_build.emulator import formats, products
 from tileiras_build.emulator.products import NUMBERS, Factor, multiply, round_sums
 
 KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s4"]
@@ -25,8 +25,8 @@ def random_codes(rng, kind: str, shape) -> np.ndarray:
     if kind == "tf32":
         codes = rng.integers(0, 1 << 19, shape).astype(np.uint32) << np.uint32(13)
         return np.nan_to_num(codes.view(np.float32), nan=1.0, posinf=2.0, neginf=-2.0)
-    codes = rng.integers(0, 1 << numerics.FORMATS[kind].bits, shape)
-    return np.nan_to_num(numerics.table(kind)[codes], nan=1.0, posinf=2.0, neginf=-2.0)
+    codes = rng.integers(0, 1 << formats.FORMATS[kind].bits, shape)
+    return np.nan_to_num(formats.table(kind)[codes], nan=1.0, posinf=2.0, neginf=-2.0)
 
 
 def nearest_float32(exact: Fraction) -> np.float32:

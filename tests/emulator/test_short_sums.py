@@ -47,20 +47,21 @@ def test_the_formula(a_type, b_type, type_):
     a, b = random_factor(rng, (2, 64, 32), a_type), random_factor(rng, (1, 8, 32), b_type)
     old = rng.standard_normal((2, 64, 8)) * 2.0 ** rng.integers(-12, 12, (2, 64, 8))
     old = old.astype(np.float16 if type_ == "f16" else np.float32)
-    out = short_sums.add_products(Factor(a, a_type), Factor(b, b_type), old.astype(np.float32), type_)
+    out = old.astype(np.float32)
+    short_sums.add_products(out, Factor(a, a_type), Factor(b, b_type), type_)
     for number, row, column in np.ndindex(2, 64, 8):
         expected = one_sum(old[number, row, column], a[number, row], b[0, column], a_type, b_type, type_)
         got = out[number, row, column]
         assert (float(got.astype(np.float16)) if type_ == "f16" else float(got)) == expected
 
 
-def through_ptx(a, b, start, d="f32", a_type="e4m3", b_type="e4m3", scale="scale", sums="exact"):
-    """One product of matrices (64, 32) and (8, 32) with ``start`` (64, 8)."""
+def through_ptx(a, b, start, d="f32", a_type="e4m3", b_type="e4m3", scale="scale", sums="exact", times=1):
+    """Products of matrices (64, 32) and (8, 32) with ``start`` (64, 8), the same one ``times``."""
     image = np.zeros(65536, np.uint8)
     wgmma.place(image, a, wgmma.A_AT, 32, 16, 256)
     wgmma.place(image, b, wgmma.B_AT, 32, 16, 256)
     layouts = wgmma.descriptor(wgmma.A_AT, 32, 16, 256), wgmma.descriptor(wgmma.B_AT, 32, 16, 256)
-    text = f"{wgmma.opcode(8, 32, d, a_type, b_type)} {{D}}, da, db, {scale}, 1, 1;"
+    text = f"{wgmma.opcode(8, 32, d, a_type, b_type)} {{D}}, da, db, {scale}, 1, 1;\n" * times
     return wgmma.execute(text, image, 8, d, *layouts, start=start, sums=sums)
 
 
@@ -109,6 +110,22 @@ def test_infinities_and_nans():
     start[2], start[3] = np.inf, -np.inf
     out = through_ptx(a, b, start, a_type="e5m2", b_type="e5m2")
     assert (out[0] == np.inf).all() and np.isnan(out[1:3]).all() and (out[3] == -np.inf).all() and (out[4:] == 32).all()
+
+
+def test_zero_times_infinity_is_a_nan():
+    a, b = np.zeros((64, 32), E5M2), np.zeros((8, 32), E5M2)
+    b[2, 5], b[3, 6] = np.inf, np.nan
+    out = through_ptx(a, b, np.ones((64, 8), np.float32), a_type="e5m2", b_type="e5m2")
+    assert np.isnan(out[:, 2:4]).all() and (out[:, :2] == 1).all() and (out[:, 4:] == 1).all()
+
+
+def test_products_after_each_other_are_cut_off_each_time():
+    rng = np.random.default_rng(5)
+    a, b = random_factor(rng, (64, 32), "e4m3"), random_factor(rng, (8, 32), "e4m3")
+    start = rng.standard_normal((64, 8)).astype(np.float32)
+    once = through_ptx(a.astype(E4M3), b.astype(E4M3), start)
+    twice = through_ptx(a.astype(E4M3), b.astype(E4M3), start, times=2)
+    np.testing.assert_array_equal(twice, through_ptx(a.astype(E4M3), b.astype(E4M3), once))
 
 
 def test_a_zero_is_positive():

@@ -12,6 +12,10 @@ LAYOUT = BankLayout(0x0, 0xC, 0x198, 0x210, 0x28)
 PARAMETER = "c[0x0][{:#x}]"
 
 
+# How ptxas tells an instruction that a scoreboard is set when its result is there, and to wait for one, before its text.
+_SETS, _WAITS = "sets 0: ", "waits 0: "
+
+
 def code(*lines: str) -> MachineCode:
     """A kernel; a line that ends in a colon is a label. Every instruction lets the next one follow a clock later."""
     rows, address = ["\t.section\t.text.k,\"ax\",@progbits"], 0
@@ -19,8 +23,11 @@ def code(*lines: str) -> MachineCode:
         if line.endswith(":"):
             rows.append(line)
             continue
-        rows.append(f"        /*{address:04x}*/                   {line} ;   /* 0x0000000000000000 */")
-        rows.append(f"                                            /* {(1 << 41 | 7 << 46 | 7 << 49):#018x} */")
+        sets, waits = line.startswith(_SETS), line.startswith(_WAITS)
+        text = line.removeprefix(_SETS).removeprefix(_WAITS)
+        rows.append(f"        /*{address:04x}*/                   {text} ;   /* 0x0000000000000000 */")
+        word = 1 << 41 | (0 if sets else 7) << 46 | 7 << 49 | waits << 52
+        rows.append(f"                                            /* {word:#018x} */")
         address += 16
     return read_machine_code("\n".join(rows))["k"]
 

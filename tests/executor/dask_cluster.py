@@ -9,16 +9,19 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from tileiras_build.executor.certificates import Certificates
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300.0  # on a machine that does much else
 
 
 class Cluster:
-    """A scheduler and its workers; ``folder`` holds their logs."""
+    """A scheduler and its workers; ``folder`` holds their logs. ``certificates`` are shown by all of them."""
 
-    def __init__(self, folder: Path):
-        self.folder, self.processes = folder, []
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
+    def __init__(self, folder: Path, certificates: Certificates | None = None):
+        self.folder, self.processes, self._certificates = folder, [], certificates
+        file = str(folder / "scheduler.json")
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", file, *self._protocol())
         self.address = _wait(self._read_address, self.scheduler)
 
     def add_worker(self, *, code: Path = ROOT, nanny: bool = False, threads: int = 1) -> subprocess.Popen:
@@ -37,7 +40,10 @@ class Cluster:
         """What the scheduler knows of each worker, by address."""
         import distributed
 
-        with distributed.Client(self.address, set_as_default=False, timeout=START_SECONDS) as client:
+        own = self._certificates or Certificates()
+        security = distributed.Security(tls_ca_file=own.ca, tls_client_cert=own.cert) if own.ca else None
+        options = {"set_as_default": False, "timeout": START_SECONDS, "security": security}
+        with distributed.Client(self.address, **options) as client:
             return client.scheduler_info(n_workers=-1)["workers"]
 
     def close(self) -> None:
@@ -46,8 +52,13 @@ class Cluster:
         for process in self.processes:
             process.wait()
 
+    def _protocol(self) -> list[str]:
+        return ["--protocol", "tls"] if self._certificates else []
+
     def _start(self, *arguments: str, code: Path = ROOT) -> subprocess.Popen:
         command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
+        if self._certificates:
+            command += ["--tls-ca-file", self._certificates.ca, "--tls-cert", self._certificates.cert]
         environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}"}
         with open(self.folder / "log", "ab") as log:
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self.folder)
@@ -68,9 +79,9 @@ def kill(process: subprocess.Popen) -> None:
 
 
 @contextmanager
-def cluster(folder: Path):
+def cluster(folder: Path, certificates: Certificates | None = None):
     """A cluster without workers, until the end of the block."""
-    made = Cluster(folder)
+    made = Cluster(folder, certificates)
     try:
         yield made
     finally:

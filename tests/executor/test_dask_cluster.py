@@ -193,7 +193,7 @@ def test_workers_of_another_version_get_nothing(tmp_path):
     (older / "tileiras_build/executor/cluster_worker.py").unlink()
     with cluster(tmp_path) as made:
         made.add_worker(code=other)
-        with pytest.raises(InvalidInput, match="this build is tileiras-build .* install the same version") as caught:
+        with pytest.raises(InvalidInput, match="this build has tileiras-build .* install the same version") as caught:
             connect(made)
         assert caught.value.id == "executor-version" and "has tileiras-build" in str(caught.value)
         made.add_worker(code=older)

@@ -4,7 +4,8 @@ import pytest
 
 from tests.estimated_kernel import write_vector_add
 from tileiras_build.reports import sass
-from tileiras_build.reports.facts import Inputs, find_facts, read_facts
+from tileiras_build.reports.facts import Inputs, facts_name, find_facts, read_facts
+from tileiras_build.reports.kept import Kept
 
 NO_CUBIN = Inputs("sm_90", None, None, b"none")
 
@@ -15,19 +16,21 @@ def inputs(tmp_path):
 
 
 def test_facts_are_found_once(inputs, tmp_path, monkeypatch):
-    first = read_facts([inputs], tmp_path / "facts", 2)
+    first = read_facts([inputs, NO_CUBIN], Kept(tmp_path / "facts"), 2)
     assert "STG" in first[0].texts["sass"] and first[0].missing == {}
     monkeypatch.setattr(sass, "disassemble", lambda *_: pytest.fail("asked again"))
-    assert read_facts([inputs], tmp_path / "facts") == first
+    assert read_facts([inputs], Kept(tmp_path / "facts")) == first[:1]
 
 
 def test_what_nobody_asks_for_goes_and_what_is_damaged_is_found_again(tmp_path):
-    read_facts([NO_CUBIN], tmp_path)
-    [kept] = tmp_path.iterdir()
-    (tmp_path / "old.facts").write_bytes(b"")
-    kept.write_bytes(b"damaged")
-    assert read_facts([NO_CUBIN], tmp_path) == [find_facts(NO_CUBIN)]
-    assert [path.name for path in tmp_path.iterdir()] == [kept.name]
+    kept = Kept(tmp_path)
+    read_facts([NO_CUBIN], kept)
+    (tmp_path / facts_name(NO_CUBIN)).write_bytes(b"damaged")
+    kept.write("old.facts", b"{")
+    again = Kept(tmp_path)
+    assert read_facts([NO_CUBIN], again) == [find_facts(NO_CUBIN)]
+    again.remove_others()
+    assert [path.name for path in tmp_path.iterdir()] == [facts_name(NO_CUBIN)]
 
 
 def test_other_contents_are_other_facts():

@@ -201,3 +201,23 @@ def test_damaged_build_leaves_no_page(tmp_path):
     with pytest.raises(InvalidInput):
         write_report(tmp_path, form=OWN)
     assert list(tmp_path.rglob("*.html")) == []
+
+
+def test_a_part_is_made_anew_where_something_in_it_is_another_one(build, monkeypatch):
+    from tileiras_build.reports import kernel_parts
+
+    made = []
+    monkeypatch.setattr(
+        kernel_parts, "render", lambda *_, kernel: made.append(kernel.name) or render(TEMPLATE, kernel=kernel)
+    )
+    write_report(build)
+    for path in (build / f"sm_90/{KERNEL}.ptx", build / f"sm_90/{KERNEL}.json", build.parent / SOURCE):
+        made.clear()
+        write_report(build)
+        assert made == []
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(b'"stack": 0', b'"stack": 8') + b"\n")
+        write_report(build)
+        path.write_bytes(whole)
+        assert made == [KERNEL], path
+        write_report(build)

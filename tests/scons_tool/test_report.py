@@ -3,8 +3,9 @@
 import pytest
 
 from tests.reports.test_page import data_of
-from tests.scons_tool.test_build import Project, chain, cuts, steps_of
+from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, cuts, steps_of
 from tileiras_build.cli import main
+from tileiras_build.reports.history import read_history
 
 
 @pytest.fixture
@@ -65,3 +66,32 @@ def test_command_writes_the_page_of_a_build_folder(project, capsys):
     assert main(["report", str(project.folder / "build"), "--html", str(made)]) == 0
     assert capsys.readouterr().out == f"{made}\n" and len(data_of(made.read_text())["rows"]) == 2
     assert (project.folder / "trace.json").exists()
+
+
+OTHER = """
+env.Clone(build_dir="other").KernelLibrary("rest", ["more/c.tilebc"])
+SConscript("part/SConscript", variant_dir="other/part", duplicate=0, exports={"env": env})
+"""
+
+
+def test_one_page_has_the_libraries_of_all_folders(project):
+    for name in ("more", "part"):
+        (project.folder / name).mkdir()
+    project.write("more/c.tilebc", "kernel c\n")
+    project.write("part/d.tilebc", "kernel d\n")
+    project.write("part/SConscript", 'Import("env")\nenv.KernelLibrary("part", ["d.tilebc"])\n')
+    project.write("SConstruct", SCONSTRUCT + OTHER)
+    done = project.run("report", "pages=yes", "keep=v1", sm="90")
+    assert done.returncode == 0, done.stderr
+    rows = {row["kernel"]: row["library"] for row in page(project)["rows"]}
+    assert rows == {"a": "kernels", "b": "kernels", "c": "rest", "d": "part"}
+    report = project.folder / "build/report"
+    assert {path.stem for path in (report / "index_kernels").iterdir()} == set("abcd")
+    assert [path.relative_to(project.folder) for path in project.folder.rglob("index.html")] == [
+        report.relative_to(project.folder) / "index.html"
+    ]
+    assert [build.name for build in read_history(report / "history.json").builds] == ["v1"]
+    # From another folder it is the same project.
+    made = project.folder / "page.html"
+    assert main(["report", str(project.folder / "build"), "--html", str(made)]) == 0
+    assert {row["kernel"] for row in data_of(made.read_text())["rows"]} == set("abcd")

@@ -22,14 +22,14 @@ Every check raises ``InternalError`` with id ``cluster-proof`` and says what is 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.definition import TableOperation
 from ..errors import InternalError
-from ..pipeline.shared.accessors import expect, number_of, numbers_of, owner, parent, row
+from ..layouts import SharedLayout
+from ..pipeline.shared.accessors import expect, number_of, numbers_of, owner, parent, row, string_of
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
@@ -169,12 +169,14 @@ def _copied(load: TableOperation, ctas: int):
             yield from _box(dict(zip(order, corner)), dict(zip(order, box)), view.tile, placement, descriptor)
 
 
-def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], placement: Any, descriptor: Any):
+def _box(
+    corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], placement: SharedLayout, descriptor: Operation
+):
     """The elements of a box, fastest dimension first from where it starts, with TMA's swizzle of their addresses."""
     index = 0
     for dim, extent in enumerate(tile):
         index = index * extent + corner[dim]
-    start, (bits, first) = placement.offset(index), SWIZZLES[descriptor.attributes["swizzle_mode"].data]
+    start, (bits, first) = placement.offset(index), SWIZZLES[string_of(descriptor, "swizzle_mode")]
     slowest_first = list(box)[::-1]
     for number, inside in enumerate(product(*(range(box[dim]) for dim in slowest_first))):
         address = (start + number) * placement.element_bits // 8

@@ -11,6 +11,7 @@ import numpy as np
 
 WORD = 4  # the least that a copy writes, in bytes
 _KINDS = {4: np.uint8, 8: np.uint16, 16: np.uint32}  # marks of what an access of so many bytes touches
+_EVERY = {size: int(np.iinfo(kind).max) // 255 for size, kind in _KINDS.items()}  # a mark of 1 on each word of them
 _SHIFTS = {1: 2, 2: 1}  # from the index of a smaller element to that of its word
 MOST = 255  # instructions with a mark of their own; more share the last one
 
@@ -27,8 +28,7 @@ class Flight:
 
     def begin(self, ins, index, size: int) -> None:
         """Elements ``index`` of ``size`` bytes (4, 8 or 16) of the batch's shared memory are on their way."""
-        kind = _KINDS[size]
-        self.marks[size][index] = kind(self.number(ins) * (np.iinfo(kind).max // 255))
+        self.marks[size][index] = self.number(ins) * _EVERY[size]
 
     def end(self, index, size: int) -> None:
         self.marks[size][index] = 0

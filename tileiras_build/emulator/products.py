@@ -21,8 +21,8 @@ from functools import cached_property
 
 import numpy as np
 
-from . import numerics
-from .numerics import f32, f64
+from . import formats, numerics
+from .formats import f32, f64
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
 FEW = -30  # types with smaller exponents have units that say nothing
@@ -43,13 +43,13 @@ class Numbers:
         return self.maximum * 2.0 ** min(self.bits - 1 - self.lowest, 1000)
 
 
-def _numbers(fmt: numerics.Format) -> Numbers:
+def _numbers(fmt: formats.Format) -> Numbers:
     return Numbers(fmt.mantissa + 1, 1 - fmt.bias, fmt.maximum)
 
 
 NUMBERS = {
-    **{name: _numbers(fmt) for name, fmt in numerics.FORMATS.items()},
-    "e2m1_packed": _numbers(numerics.FORMATS["e2m1"]),
+    **{name: _numbers(fmt) for name, fmt in formats.FORMATS.items()},
+    "e2m1_packed": _numbers(formats.FORMATS["e2m1"]),
     "scaled": Numbers(8, -1022, math.inf),  # fp8 times a power of two, or fp4 times fp8
     **{name: Numbers(bits, bits - 1, 2.0**bits) for bits, names in ((8, ("s8", "u8")), (4, ("s4", "u4"))) for name in names},
 }  # fmt: skip
@@ -148,7 +148,7 @@ def add_products(
         return _add_by_blas(total, steps, fresh)
     ways = [_Way(left, right) for left, right in steps]
     room = None
-    for part in _parts(total.shape, max(way.k for way in ways)):
+    for part in parts(total.shape, max(way.k for way in ways)):
         old = total[part]
         room = room or _Room(old.size)  # the first part is the largest
         views = room.of(old.shape)
@@ -201,7 +201,7 @@ ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cos
 PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
 
 
-def _parts(shape: tuple[int, int, int], k: int):
+def parts(shape: tuple[int, int, int], k: int):
     """Slices (of the stack, of the rows) of parts of a stack of products."""
     stack, m, n = shape
     most = min(ONE_THREAD // k, PART)

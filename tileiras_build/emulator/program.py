@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import inflight, isa, numerics, runtime
+from . import conversions, formats, inflight, isa, numerics, roundings, runtime
 from .emit import DTYPES, Emitter
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .isa.builtin import BUILTIN_CALLS
@@ -47,7 +47,9 @@ class Program:
         self.blocks_are_clusters = "blocksareclusters" in self.entry.directives
         self.cluster_size = self.cluster[0] * self.cluster[1] * self.cluster[2]
         self.constants: dict = {}
-        self.namespace = {**isa.NAMESPACE, **numerics.NAMESPACE, **runtime.NAMESPACE}
+        self.namespace: dict = {}
+        for module in (isa, conversions, formats, numerics, roundings, runtime):
+            self.namespace.update(module.NAMESPACE)
         self.namespace.update({kind: dtype for kind, dtype in DTYPES.items()})
         self.code: list[Instruction] = []
         self.starts: dict[str, int] = {}

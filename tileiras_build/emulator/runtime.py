@@ -19,3 +19,13 @@ def choose(mask, new, old):
 
 
 NAMESPACE = {"np": np, "choose": choose}
+
+
+def exporter(namespace: dict):
+    """A decorator that puts functions into ``namespace`` for generated code."""
+
+    def export(function):
+        namespace[function.__name__] = function
+        return function
+
+    return export

@@ -20,49 +20,96 @@ from __future__ import annotations
 
 import numpy as np
 
-from .numerics import f32, f64
-from .products import NUMBERS, Factor
+from .formats import f32, f64
+from .products import NUMBERS, Factor, in_blocks, parts
 
 KINDS = ("e4m3", "e5m2")
 FRACTION_BITS = 13
 LOWEST = {"f32": -126, "f16": -14}  # exponents of normal numbers of the accumulator
-NO_TERM = -10000  # an exponent below those of all products
+NO_PRODUCT = -40  # an exponent below those of all products
+DIGIT = 7  # bits: more than as many ones as there are products add up to
+PAIR = 2
+MOST = 60  # stands for the exponents of infinities and NaNs, which do not matter
+_DROPPED = np.uint32((1 << 23 - FRACTION_BITS) - 1)  # the bits of a float32 that a sum does not keep
 
 
 @np.errstate(all="ignore")
-def add_products(left: Factor, right: Factor, old: np.ndarray, type_: str) -> np.ndarray:
-    """A B + C in float32 for A (n or 1, m, k), B (n or 1, columns, k) and C (n, m, columns) of ``type_``, f32 or f16.
+def add_products(total: np.ndarray, left: Factor, right: Factor, type_: str) -> None:
+    """Replace C (n, m, columns) by A B + C in place, for A (n or 1, m, k) and B (n or 1, columns, k).
 
-    Results of f16 are not rounded to it yet.
+    C is float32, with numbers of ``type_``, f32 or f16. Results of f16 are not rounded to it yet.
     """
-    shape, out = old.shape, np.empty(old.shape, f32)
-    factors = [np.broadcast_to(one.wide, (shape[0], *one.wide.shape[1:])) for one in (left, right)]
-    exponents = [_exponents(values, NUMBERS[one.kind].lowest) for values, one in zip(factors, (left, right))]
-    for number in range(shape[0]):
-        a, b = (values[number].T for values in factors)
-        first, second = (values[number].T for values in exponents)
-        out[number] = _add_to(old[number].astype(f64), a, b, first, second, type_)
-    return out + f32(0)
+    a, b = _Terms(left, -1), _Terms(right, -2)
+    for stack, rows in parts(total.shape, PAIR):
+        _add_part(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
 
 
-def _exponents(values: np.ndarray, lowest: int) -> np.ndarray:
-    return np.where(values == 0, NO_TERM, np.maximum(np.frexp(values)[1] - 1, lowest))
+class _Terms:
+    """The numbers of a factor (n or 1, rows, k) with k in front, and digits (n or 1, rows, k) with their exponents.
+
+    Each number is the first of a ``PAIR`` along ``axis`` whose other is zero, so that matrices of one of each factor have a
+    product: a fast way to all products of a column and a row. The digit of an exponent e is 2^(e DIGIT), that of zero is 0.
+    """
+
+    def __init__(self, factor: Factor, axis: int):
+        values = factor.values.astype(f32, copy=False)
+        exponents = np.clip((values.view(np.int32) >> 23 & 255) - 127, NUMBERS[factor.kind].lowest, MOST)
+        digits = (exponents.astype(np.int64) * DIGIT + 1023 << 52).view(f64)
+        self.digits = digits * (values != 0)
+        values = values.transpose(2, 0, 1)
+        self.values, self.axis = np.stack([values, np.zeros_like(values)], axis=axis), axis
+
+    def of(self, stack: slice, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """(values, digits) of some rows of some matrices of the stack."""
+        some = stack if len(self.digits) > 1 else slice(1)
+        values = self.values[:, some]
+        return values[:, :, rows] if self.axis == -1 else values[..., rows], self.digits[some, rows]
 
 
-def _add_to(old, a, b, a_exponents, b_exponents, type_: str) -> np.ndarray:
-    """One matrix C (m, columns), the factors (k, m) and (k, columns)."""
-    largest = np.where(old == 0, LOWEST["f32"], np.maximum(np.frexp(old)[1] - 1, LOWEST[type_]))
-    for first, second in zip(a_exponents, b_exponents):
-        np.maximum(largest, first[:, None] + second, out=largest)
-    scale = np.ldexp(1.0, FRACTION_BITS - largest)
-    total = np.trunc(old * scale)
+def _add_part(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
+    """``add_products`` of factors (values, digits)."""
+    (a, a_digits), (b, b_digits) = left, right
+    of_products = np.broadcast_to(_largest(a_digits, b_digits), total.shape)
+    largest = np.maximum(of_products, _exponents(total, type_))
+    np.maximum(largest, NO_PRODUCT, out=largest)
+    alone = of_products < NO_PRODUCT
+    kept = _cut(total.copy()) if alone.any() else None
+    scale = _power_of_two(FRACTION_BITS - largest)
+    np.trunc(np.multiply(total, scale, out=total), out=total)
+    product = np.empty_like(total)
     for first, second in zip(a, b):
-        total += np.trunc(first[:, None] * second * scale)
-    total /= scale
-    return (_truncated(total) if type_ == "f32" else total).astype(f32)
+        np.matmul(first, second, out=product)
+        np.multiply(product, scale, out=product)
+        np.add(np.trunc(product, out=product), total, out=total)
+    np.multiply(total, _power_of_two(largest - FRACTION_BITS), out=total)
+    if type_ == "f32":
+        _cut(total)
+    if kept is not None:
+        np.copyto(total, kept, where=alone & ~np.isnan(total))  # zero times infinity is a NaN all the same
+    np.add(total, f32(0), out=total)  # a zero becomes positive
 
 
-def _truncated(values: np.ndarray) -> np.ndarray:
-    exponents = np.maximum(np.frexp(values)[1] - 1, LOWEST["f32"])
-    unit = np.ldexp(1.0, exponents - FRACTION_BITS)
-    return np.trunc(values / unit) * unit
+def _largest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The largest exponent of each element's products, from digits; less than ``NO_PRODUCT`` where all are zero.
+
+    The product of two digits is the digit of the sum of their exponents, and the first digit of a sum is the largest of all.
+    """
+    sums = in_blocks(a, b.swapaxes(-1, -2))
+    return ((sums.view(np.int64) >> 52) - 1023).astype(np.int32) // DIGIT
+
+
+def _exponents(old: np.ndarray, type_: str) -> np.ndarray:
+    """Those of the accumulator; of zero the lowest of f32."""
+    field = old.view(np.int32) >> 23 & 255
+    return np.where(field == 0, LOWEST["f32"], np.maximum(field - 127, LOWEST[type_]))
+
+
+def _power_of_two(exponents: np.ndarray) -> np.ndarray:
+    return (exponents + 127 << 23).view(f32)
+
+
+def _cut(values: np.ndarray) -> np.ndarray:
+    """Drop all but 14 significant bits, those of subnormal numbers at the place of the lowest normal ones."""
+    bits = values.view(np.uint32)
+    np.bitwise_and(bits, ~_DROPPED, out=bits)
+    return values

@@ -161,27 +161,30 @@ class _Cluster:
             return True
         steps = self.steps[runner.trace.blocks[runner.step]]
         while runner.inside < len(steps):
+            static = steps[runner.inside]
+            runner.time = self._ready(runner, static)
             if self.queue and runner.time > self.queue[0][0] + _SLACK:
                 # Others are behind: what they take of schedulers and pipes comes first.
                 return False
-            if not self._issue(runner, steps[runner.inside]):
+            if not self._issue(runner, static):
                 return False
             runner.inside += 1
         runner.step, runner.inside = runner.step + 1, 0
         return False
 
+    def _ready(self, runner: _Runner, static: _Static) -> float:
+        """When a warp's next instruction can issue, as far as others have gone: while it waits, they have its scheduler."""
+        places: list[tuple] = [(runner.block, runner.partition)]
+        if static.pipe is not None:
+            places.append((runner.block, runner.partition, static.pipe))
+        waited = [runner.ready[number] for number in static.waits]
+        return max(runner.time, *waited, *(self.free[place] for place in places))
+
     def _issue(self, runner: _Runner, static: _Static) -> bool:
         start = runner.time
-        for number in static.waits:
-            start = max(start, runner.ready[number])
-        scheduler = (runner.block, runner.partition)
-        start = max(start, self.free[scheduler])
+        self.free[(runner.block, runner.partition)] = start + 1
         if static.pipe is not None:
-            unit = (runner.block, runner.partition, static.pipe)
-            start = max(start, self.free[unit])
-            self.free[unit] = start + static.clocks
-        self.free[scheduler] = start + 1
-        runner.time = start
+            self.free[(runner.block, runner.partition, static.pipe)] = start + static.clocks
         done = start + _MEDIUM
         if static.special:
             answer = self._special(runner, static, start)

@@ -9,7 +9,6 @@ one. What no worker can run any more is given to the scheduler again once there 
 from __future__ import annotations
 
 import concurrent.futures
-import logging
 import sys
 import threading
 import time
@@ -22,9 +21,11 @@ from ..errors import InternalError, InvalidInput
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load
-from . import Executor, cluster_worker
+from . import Executor, cluster_connection, cluster_worker
+from .certificates import NO_CERTIFICATES, Certificates
 from .cluster_calls import Call, Calls
 from .cluster_worker import Missing, Needed
+from .identity import PACKAGE, Part, difference, digest_of, parts
 from .once import Once
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
@@ -34,7 +35,6 @@ PATIENCE = 60.0  # seconds without one, later
 WATCH = 1.0
 LOOK = 0.2  # seconds; a call that waits looks so often whether the build is ending
 QUESTIONS = 10  # to a worker that gives no answer
-_REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
 
 
 def _say(text: str) -> None:
@@ -44,8 +44,9 @@ def _say(text: str) -> None:
 class ClusterExecutor:
     """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
 
-    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-empty, executor-version. ``say`` is
-    given lines for the user; ``jobs`` is how many calls the build makes at once.
+    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls, executor-empty,
+    executor-version. ``certificates`` are for ``tls://``; ``say`` is given lines for the user; ``jobs`` is how many calls the build
+    makes at once.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class ClusterExecutor:
         local: Callable[[], Executor],
         *,
         jobs: int = 1,
+        certificates: Certificates = NO_CERTIFICATES,
         say: Callable[[str], None] = _say,
         connect: float = CONNECT,
         gather: float = GATHER,
@@ -61,8 +63,9 @@ class ClusterExecutor:
     ):
         self.address, self._say, self._patience = address, say, patience
         self._local, self._counting = Once(local), threading.Lock()
-        self._client = _connect(address, connect)
-        self._digest = cluster_worker.code_digest()
+        self._client = cluster_connection.connect(address, connect, certificates)
+        self._parts = parts()
+        self._digest = digest_of(self._parts)
         self._resource = cluster_worker.resource(self._digest)
         self._calls = Calls(self._client, self._resource, self._gone)
         self._threads: dict[str, int] = {}  # of the workers that fit
@@ -173,7 +176,7 @@ class ClusterExecutor:
                 raise InvalidInput("executor-version", self._unfit(), remedy="install the same version everywhere")
             if time.monotonic() > deadline:
                 message = f"the scheduler {self.address} has no workers"
-                raise InvalidInput("executor-empty", message, remedy=_REMEDY)
+                raise InvalidInput("executor-empty", message, remedy=cluster_connection.REMEDY)
             self._ended.wait(WATCH)
 
     def _announce(self, jobs: int) -> None:
@@ -216,7 +219,7 @@ class ClusterExecutor:
             if isinstance(answer, tuple) and answer[1] == self._digest:
                 fitting[address] = workers[address]["nthreads"]
             elif address in workers and self._is_final((address, workers[address].get("id")), answer):
-                self._refused[address, workers[address].get("id")] = _reason(answer)
+                self._refused[address, workers[address].get("id")] = _reason(answer, self._parts)
         if fitting and fitting.keys().isdisjoint(self._threads):
             # None that had a call is left; whether there was a moment without any, a look may have missed.
             self._calls.repeat()
@@ -236,36 +239,11 @@ class ClusterExecutor:
 
     def _unfit(self) -> str:
         (address, _), reason = list(self._refused.items())[-1]
-        own = f"tileiras-build {cluster_worker.version()} (code {self._digest[:8]})"
-        return f"the worker {address} of the cluster {reason}, this build is {own}"
+        return f"the worker {address} of the cluster {reason}"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _connect(address: str, seconds: float):
-    try:
-        import distributed
-    except ImportError:
-        remedy = "pip install 'tileiras-build[cluster]'"
-        raise InvalidInput("executor-missing", f"executor={address} needs Dask", remedy=remedy) from None
-    # Its own lines about lost connections repeat what the diagnostics say.
-    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    found: list = []
-
-    def connect() -> None:
-        with suppress(OSError, TimeoutError, ValueError):
-            found.append(distributed.Client(address, timeout=seconds, set_as_default=False, name="tileiras-build"))
-
-    # In a thread, since Dask waits for ever for a server that takes the connection and says nothing.
-    thread = threading.Thread(target=connect, daemon=True)
-    thread.start()
-    thread.join(seconds + 1)
-    if found:
-        return found[0]
-    raise InvalidInput("executor-away", f"no Dask scheduler answers at {address}", remedy=_REMEDY)
 
 
 def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
@@ -276,10 +254,15 @@ def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: 
     return needed, {need.digest: path for need, path in zip(needed, found.values(), strict=True)}
 
 
-def _reason(answer: object) -> str:
-    if isinstance(answer, tuple):
-        code = answer[1] if answer[1] == cluster_worker.CHANGED else answer[1][:8]
-        return f"has tileiras-build {answer[0]} (code {code})"
+def _reason(answer: object, ours: dict[str, Part]) -> str:
+    """What keeps a worker from taking part, of what it answered to ``enlist``."""
     if isinstance(answer, ImportError):
         return f"lacks a module ({answer})"
-    return f"could not be asked ({type(answer).__name__}: {answer})"
+    if not isinstance(answer, tuple):
+        return f"could not be asked ({type(answer).__name__}: {answer})"
+    version, digest, theirs = answer
+    if digest == cluster_worker.CHANGED:
+        return f"has tileiras-build {version}, whose code has {digest}"
+    # Other versions of this package say other things here.
+    theirs = theirs if isinstance(theirs, dict) else {PACKAGE: Part(version, digest)}
+    return difference(theirs, ours)

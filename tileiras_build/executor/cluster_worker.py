@@ -7,27 +7,25 @@ their SHA-256: the worker takes its own file with the same bytes, else asks for 
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import os
 import pickle
 import threading
 import time
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import metadata
 from typing import Any
 
 from ..errors import InternalError, TileirasError
 from ..files import file_digest, write_files
 from ..pipeline.job import Job
-from ..pipeline.stages import LIBDEVICE, STAGES, load, source_digest
+from ..pipeline.stages import load
 from ..private_folder import Scratch
 from ..sources import installed
+from .identity import PACKAGE, Part, digest_of, parts
 from .process_config import process_config
 from .worker_pool import WorkerPool
 
-# What a step needs besides the sources of its stage.
-_OWN = ("tileiras_build.executor.cluster_worker", "tileiras_build.executor.preload", "tileiras_build.executor.worker")
 CHANGED = "changed since the worker has loaded it"  # in the place of a digest
 _starting = threading.Lock()
 _kept: dict[str, str] = {}
@@ -50,35 +48,18 @@ class Missing:
     digests: tuple[str, ...]
 
 
-def version() -> str:
-    """The installed version of this package."""
-    try:
-        return metadata.version("tileiras-build")
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-@cache
-def code_digest() -> str:
-    """SHA-256 (hex) over all that makes artifacts from bytecode: our code, and the versions of its libraries."""
-    digest = hashlib.sha256()
-    for stage in (*STAGES[1:], LIBDEVICE):
-        digest.update(source_digest(stage).encode())
-    digest.update(installed().digest(installed().code_of(_OWN)))
-    return digest.hexdigest()
-
-
 def resource(digest: str) -> str:
     """The Dask resource of workers whose code has ``digest``; only those are given this build's calls."""
     return f"tileiras-build-{digest[:16]}"
 
 
-async def enlist(digest: str, dask_worker) -> tuple[str, str, str]:
-    """Give the Dask worker this runs in the resource if its code has ``digest``; its version, digest and host."""
-    if code_digest() == digest and installed().is_as_read():
+async def enlist(digest: str, dask_worker) -> tuple[str, str, dict[str, Part]]:
+    """Give the Dask worker this runs in the resource if what it has is ``digest``; its version, digest and parts."""
+    own = await asyncio.to_thread(parts)
+    known = digest_of(own) if installed().is_as_read() else CHANGED
+    if known == digest:
         await dask_worker.set_resources(**{resource(digest): dask_worker.state.nthreads})
-    known = code_digest() if installed().is_as_read() else CHANGED
-    return version(), known, dask_worker.ip
+    return own[PACKAGE].version, known, own
 
 
 def lower_all(calls: bytes) -> tuple[float, list]:

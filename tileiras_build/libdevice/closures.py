@@ -54,9 +54,9 @@ class ClosureStore:
         return self._cuts[wanted, number]
 
     def _closure(self, symbol: str, number: int) -> bytes:
-        for key in ((symbol, None), (symbol, number)):
-            if key in self._closures:
-                return self._closures[key]
+        for known in ((symbol, None), (symbol, number)):
+            if known in self._closures:
+                return self._closures[known]
         closure = self.library.closure(symbol, number)
         key = (symbol, number if closure.reads_arch else None)
         self._closures[key] = optimize(closure, self._machine)

@@ -324,7 +324,7 @@ def _is_installed(module: object) -> bool:
 # ---- who asks
 def _callers() -> Iterator[FrameType]:
     """The frames below this file's own, from the inside."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back
     while frame is not None:

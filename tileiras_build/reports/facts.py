@@ -1,32 +1,27 @@
 """What takes time to find out about a kernel's artifacts: bytecode as text, machine code as text, the compiler's remarks.
 
-nvdisasm takes half a second to start. So this is kept in the build folder, by the contents that it is of and by the code
-that has found it, and what no report asks for any more is removed.
+nvdisasm takes half a second to start. So this is kept, by the contents that it is of and by the code that has found it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
-import zlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 
 from ..errors import TileirasError
-from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
 from ..targets import find_target
+from .kept import Kept
 from .remarks import Remark
 
 _CODE = Stage(
     ".facts", "what a report says of a kernel", "tileiras_build.reports.facts:find_facts", modules=("tileiras_build.bytecode",),
     libraries=("xdsl", "msgspec", "nvidia-cuda-nvdisasm"),
 )  # fmt: skip
-_SUFFIX = ".facts"
 
 
 @dataclass(frozen=True)
@@ -56,41 +51,37 @@ class Inputs:
         return found.hexdigest()[:32]
 
 
-def read_facts(inputs: Iterable[Inputs], folder: Path, jobs: int = 1) -> list[Facts]:
-    """The facts of each, from ``folder`` where they have been kept, else found, with ``jobs`` programs at a time, and kept.
+def read_facts(inputs: Iterable[Inputs], kept: Kept, jobs: int = 1) -> list[Facts]:
+    """The facts of each, as they were ``kept``, else found, with ``jobs`` programs at a time, and kept.
 
     Raises InvalidInput[write-failed].
     """
+    call = lambda one: _read(kept.read(facts_name(one))) or _find(one, kept)
     given = list(inputs)
-    paths = [folder / f"{one.digest}{_SUFFIX}" for one in given]
-    found = _each(lambda pair: _read(pair[1]) or _find(*pair), list(zip(given, paths, strict=True)), jobs)
-    for other in set(folder.glob(f"*{_SUFFIX}")) - set(paths):
-        with suppress(OSError):
-            other.unlink()
-    return found
-
-
-def _each(call: Callable[[tuple[Inputs, Path]], Facts], pairs: list[tuple[Inputs, Path]], jobs: int) -> list[Facts]:
-    if jobs == 1:
+    if jobs == 1 or len(given) < 2:
         # At the end of a process Python starts no threads any more.
-        return list(map(call, pairs))
+        return list(map(call, given))
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(call, pairs))
+        return list(pool.map(call, given))
 
 
-def _read(path: Path) -> Facts | None:
+def facts_name(inputs: Inputs) -> str:
+    """What the facts of these contents are kept as."""
+    return f"{inputs.digest}.facts"
+
+
+def _read(data: bytes | None) -> Facts | None:
     try:
-        return msgspec.json.decode(zlib.decompress(path.read_bytes()), type=Facts)
-    except (OSError, zlib.error, msgspec.MsgspecError):
-        # Not kept, or damaged.
+        return None if data is None else msgspec.json.decode(data, type=Facts)
+    except msgspec.MsgspecError:
         return None
 
 
-def _find(inputs: Inputs, path: Path) -> Facts:
+def _find(inputs: Inputs, kept: Kept) -> Facts:
     found = find_facts(inputs)
-    write_files({path: zlib.compress(msgspec.json.encode(found))})
+    kept.write(facts_name(inputs), msgspec.json.encode(found))
     return found
 
 

@@ -43,7 +43,7 @@ class Pane {
   draw() {
     const { text } = this;
     this.code.replaceChildren(...text.lines.map((line, i) => {
-      const of = text.isSource ? "" : text.keys[i].at(-1) ?? "";
+      const of = text.isSource ? "" : text.keys[i].join("←");
       const isLinked = text.isSource ? this.view.used.has(text.keys[i][0]) : text.keys[i].length > 0;
       return make("div", { className: isLinked ? "line linked" : "line" }, make("span", { className: "no", textContent: i + 1 }), ...(text.isSource ? [] : [make("span", { className: "of", textContent: of })]), make("code", { textContent: line }));
     }));

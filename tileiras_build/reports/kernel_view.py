@@ -89,12 +89,13 @@ class OnGpu:
 
 @dataclass(frozen=True)
 class KernelView:
-    """One kernel of one library on all GPUs."""
+    """One kernel of one library on all GPUs; ``files`` are those that debug information names, of which ``sources`` are shown."""
 
     name: str
     library: str | None
     sources: list[Source]
     gpus: list[OnGpu]
+    files: list[str]
 
 
 def inputs_of(one: Built) -> Inputs:
@@ -106,23 +107,25 @@ def inputs_of(one: Built) -> Inputs:
 
 
 def view_kernel(
-    built: Sequence[Built],
-    facts: Sequence[Facts],
-    files: SourceFiles,
-    histories: Mapping[str, HistoryView],
-    keys: Sequence[str],
+    built: Sequence[Built], facts: Sequence[Facts], files: SourceFiles, histories: Sequence[HistoryView | None]
 ) -> KernelView:
-    """One kernel on several GPUs; ``facts`` and ``keys``, which ``histories`` are by, are in the order of ``built``."""
+    """One kernel on several GPUs; ``facts`` and ``histories`` are in the order of ``built``."""
     texts = [_lines_of(one, found) for one, found in zip(built, facts, strict=True)]
     names = _order_files(texts)
     bytecode = built[0].member.bytecode
     sources = [source for name in names if (source := files.read(name, bytecode)).text is not None]
     numbers = {source.name: number for number, source in enumerate(sources)}
     gpus = [
-        _on_gpu(one, found, lines, numbers, _missing(names, numbers, found), histories.get(key))
-        for one, found, lines, key in zip(built, facts, texts, keys, strict=True)
+        _on_gpu(one, found, lines, numbers, _missing(names, numbers, found), history)
+        for one, found, lines, history in zip(built, facts, texts, histories, strict=True)
     ]
-    return KernelView(built[0].row.kernel, built[0].row.library, sources, gpus)
+    return KernelView(built[0].row.kernel, built[0].row.library, sources, gpus, names)
+
+
+def text_files_of(one: Built) -> dict[str, Path]:
+    """The artifacts of a kernel that are texts, by stage."""
+    paths = {name: one.member.cubin.with_suffix(f".{name}") for name in _FILES}
+    return {name: path for name, path in paths.items() if path.exists()}
 
 
 def _optional(path: Path) -> bytes | None:
@@ -131,9 +134,7 @@ def _optional(path: Path) -> bytes | None:
 
 def _lines_of(one: Built, facts: Facts) -> dict[str, list[Line]]:
     texts = {name: facts.texts[name] for name in ("tilebc",) if name in facts.texts}
-    for name in _FILES:
-        if (data := _optional(one.member.cubin.with_suffix(f".{name}"))) is not None:
-            texts[name] = data.decode(errors="replace")
+    texts |= {name: read_file(path).decode(errors="replace") for name, path in text_files_of(one).items()}
     texts |= {name: facts.texts[name] for name in ("sass",) if name in facts.texts}
     return {name: read_lines(name, text, one.symbol) for name, text in texts.items()}
 
@@ -150,7 +151,7 @@ def _missing(names: Sequence[str], numbers: Mapping[str, int], facts: Facts) -> 
     if not names:
         yield "No source lines are known."
     elif not numbers:
-        yield f"The source, {names[0]}, is not in the folder that this report was made in."
+        yield f"The source, {names[0]}, is not in the project's folder."
     elif others := [name for name in names if name not in numbers]:
         yield f"Without the source of: {', '.join(others)}."
     yield from facts.missing.values()

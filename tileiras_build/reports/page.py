@@ -6,21 +6,20 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from ..files import write_files
-from .collect import NO_PROBLEMS, Built, Problems, Row, keys_of, read_built, remember
+from .collect import NO_PROBLEMS, Problems, Row, keys_of, read_built, remember
 from .export import COLUMNS, VERSION
-from .facts import read_facts
 from .folder import facts_path, history_path, page_path, timeline_path, trace_path
-from .history import NUMBERS, History, Values, read_history, write_history
-from .history_view import view_history
-from .kernel_view import KernelView, inputs_of, view_kernel
-from .render import KERNEL, KERNEL_PAGE, PAGE, pack, render
-from .source_files import SourceFiles
+from .history import NUMBERS, Values, read_history, write_history
+from .kept import Kept
+from .kernel_parts import packed_kernels
+from .project import project_root
+from .render import KERNEL_PAGE, PAGE, render, unpack
 from .timeline import Timeline, chrome_trace, read_timeline
 
 LAST = "the last report"
@@ -80,8 +79,8 @@ def write_report(
     if baseline is not None:
         before = dict(baseline.rows)
     page = page or page_path(build_dir)
-    views = list(_views(build_dir, built, history, form.jobs))
-    parts, files = _own_pages(str(build_dir), views, page) if form.pages else (_packed(views), {})
+    packed = packed_kernels(built, history, Kept(facts_path(build_dir)), project_root(build_dir), form.jobs)
+    parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
     since = LAST if baseline is None else baseline.name
     files[page] = render_page(str(build_dir), rows, before, timeline, since, parts).encode()
     if timeline is not None:
@@ -117,34 +116,15 @@ def render_page(
     return render(PAGE, data=data, packed=parts.packed.items(), notes=parts.notes)
 
 
-def _views(build_dir: Path, built: Sequence[Built], history: History, jobs: int) -> Iterator[list[KernelView]]:
-    """The kernels of each name, those of several libraries together."""
-    facts = read_facts(map(inputs_of, built), facts_path(build_dir), jobs)
-    keys = list(map(" ".join, keys_of(one.row for one in built)))
-    histories = {key: view for key in keys if (view := view_history(history, key)) is not None}
-    files = SourceFiles(Path())
-    by_name: dict[str, dict[str | None, list[int]]] = {}
-    for number, one in enumerate(built):
-        by_name.setdefault(one.row.kernel, {}).setdefault(one.row.library, []).append(number)
-    for libraries in by_name.values():
-        yield [
-            view_kernel(
-                [built[n] for n in numbers], [facts[n] for n in numbers], files, histories, [keys[n] for n in numbers]
-            )
-            for numbers in libraries.values()
-        ]
-
-
-def _packed(views: Iterable[list[KernelView]]) -> KernelParts:
+def _in_one_file(packed: Mapping[str, str]) -> KernelParts:
     """All kernels for one file; those that would make it too large are left to pages of their own."""
     parts, size, left = KernelParts(), 0, 0
-    for kernels in views:
-        packed = pack("".join(render(KERNEL, kernel=kernel) for kernel in kernels))
-        if size + len(packed) > PACKED_LIMIT:
+    for name, part in packed.items():
+        if size + len(part) > PACKED_LIMIT:
             left += 1
             continue
-        size += len(packed)
-        parts.packed[kernels[0].name] = packed
+        size += len(part)
+        parts.packed[name] = part
     if left:
         parts.notes.append(
             f"{left} kernels are without sources, stages and machine code, which would make this file larger than "
@@ -157,12 +137,12 @@ def _folder_of(page: Path) -> Path:
     return page.with_name(page.stem + FOLDER)
 
 
-def _own_pages(build: str, views: Iterable[list[KernelView]], page: Path) -> tuple[KernelParts, dict[Path, bytes]]:
+def _own_pages(build: str, packed: Mapping[str, str], page: Path) -> tuple[KernelParts, dict[Path, bytes]]:
     parts, files, folder = KernelParts(), {}, _folder_of(page)
-    for kernels in views:
-        path = folder / file_name(name := kernels[0].name)
+    for name, part in packed.items():
+        path = folder / file_name(name)
         parts.pages[name] = f"{folder.name}/{path.name}"
-        text = render(KERNEL_PAGE, name=name, build=build, index=f"../{page.name}", kernels=kernels)
+        text = render(KERNEL_PAGE, name=name, build=build, index=f"../{page.name}", part=unpack(part))
         files[path] = text.encode()
     return parts, files
 

@@ -2,7 +2,7 @@
 
     {"version": 1, "libraries": [{"name": "kernels", "folder": "build", "bytecode": {"sm_90/add_f32": "build/tilebc/add_f32.tilebc"}}]}
 
-Paths are those of the folder that SCons runs in. A build folder without this file is one library without a name.
+Paths are seen from the project's folder, in which SCons runs. A build folder without this file is one library without a name.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ def write_project(build_dir: Path, libraries: Iterable[Library]) -> None:
 def read_members(build_dir: Path) -> list[Member]:
     """The cubins of ``build_dir`` and of the folders of the project's other libraries. Raises InvalidInput[report-project]."""
     libraries = _read_libraries(project_path(build_dir))
-    # The first library's folder is this one, wherever the report is read from.
-    folders = {one.folder: Path(one.folder) for one in libraries[1:]} | {one.folder: build_dir for one in libraries[:1]}
+    root = _root(build_dir, libraries)
+    folders = {one.folder: root / one.folder for one in libraries[1:]} | {
+        one.folder: build_dir for one in libraries[:1]
+    }
     owners = {(one.folder, key): one for one in libraries for key in one.bytecode}
     found = []
     for name, folder in (folders or {"": build_dir}).items():
@@ -61,15 +63,31 @@ def read_members(build_dir: Path) -> list[Member]:
             key = f"{cubin.parent.name}/{cubin.stem}"
             owner = owners.get((name, key))
             found.append(
-                Member(owner.name if owner else "", cubin, _bytecode(cubin, owner.bytecode[key] if owner else None))
+                Member(
+                    owner.name if owner else "", cubin, _bytecode(cubin, root / owner.bytecode[key] if owner else None)
+                )
             )
     return found
 
 
-def _bytecode(cubin: Path, noted: str | None) -> Path:
+def project_root(build_dir: Path) -> Path:
+    """The project's folder, where the build folder says which one that is, else this one. Raises InvalidInput[report-project]."""
+    return _root(build_dir, _read_libraries(project_path(build_dir)))
+
+
+def _root(build_dir: Path, libraries: list[Library]) -> Path:
+    """The folder from which the first library's is ``build_dir``; a relative path where it is this one."""
+    parts, found = Path(libraries[0].folder).parts if libraries else (), build_dir.resolve()
+    if not parts or found.parts[-len(parts) :] != parts:
+        return Path()
+    root = Path(*found.parts[: -len(parts)])
+    return Path() if root == Path.cwd() else root
+
+
+def _bytecode(cubin: Path, noted: Path | None) -> Path:
     """Where it was, or else where a build leaves it: once for all GPUs, or that of C++ beside what is made of it."""
     own, shared = cubin.with_suffix(".tilebc"), cubin.parent.parent / "tilebc" / f"{cubin.stem}.tilebc"
-    return next((path for path in (noted and Path(noted), own) if path and path.exists()), shared)
+    return next((path for path in (noted, own) if path and path.exists()), shared)
 
 
 def _read_libraries(path: Path) -> list[Library]:

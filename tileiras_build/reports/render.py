@@ -38,6 +38,16 @@ def pack(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
+def unpack(packed: str) -> Markup:
+    """The text that was packed, which a template does not escape again."""
+    return Markup(gzip.decompress(base64.b64decode(packed)).decode())
+
+
+def template_text(template: str) -> str:
+    """A template as it is."""
+    return _read(template)
+
+
 @cache
 def _read(name: str) -> str:
     return (_FOLDER / name).read_text()

@@ -1,4 +1,4 @@
-"""The source files that debug information names, as far as a report may show them: texts in the folder that it is made in."""
+"""The source files that debug information names, as far as a report may show them: texts in the project's folder."""
 
 from __future__ import annotations
 

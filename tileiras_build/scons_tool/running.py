@@ -83,6 +83,16 @@ def _start(env) -> Executor:
 
             worker_pool.use_server(IMAGE)
         return make_executor(jobs, memory=memory)
+    from ..executor.certificates import Certificates
     from ..executor.cluster import ClusterExecutor
 
-    return ClusterExecutor(place, lambda: make_executor(min(jobs, os.cpu_count() or 1), memory=memory), jobs=jobs)
+    certificates = Certificates(*(_path(env, f"executor_{name}") for name in ("ca", "cert", "key")))
+    local = lambda: make_executor(min(jobs, os.cpu_count() or 1), memory=memory)
+    return ClusterExecutor(place, local, jobs=jobs, certificates=certificates)
+
+
+def _path(env, option: str) -> str:
+    """The file that an option names, seen from the top folder; "" where it names none."""
+    return (
+        os.path.join(env.Dir("#").get_abspath(), os.path.expanduser(text)) if (text := str(env.get(option, ""))) else ""
+    )

@@ -61,3 +61,39 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
 ^bb0(%a: tensor<128x128xf32>):
   nv_tileaa.return
 }
+
+// ---- a_load_behind_a_reduction_has_registers
+!pointers = tensor<16384x!nv_tileaa.ptr<f32>>
+!tile = tensor<16384xf32>
+nv_tileaa.func @k attributes {} {
+^bb0(%x: !pointers, %y: !pointers):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
+  ^bb1(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    nv_tileas.yield %sum : (f32) -> ()
+  }
+  %factors = nv_tileas.load %y {mem_semantic = "weak"} : (!pointers) -> !tile
+  %scaled = nv_tileas.mulf %row, %factors {rounding_mode = "nearest_even"} : !tile
+  nv_tileas.store %y, %scaled {mem_semantic = "weak"} : (!pointers, !tile) -> ()
+  nv_tileaa.return
+}
+// ==>
+// a_load_behind_a_reduction_has_registers:8:23: error[parse-failed]: cannot parse: Operation arith.addf is not registered
+
+// ---- a_row_alone_has_what_ptxas_takes
+!pointers = tensor<16384x!nv_tileaa.ptr<f32>>
+!tile = tensor<16384xf32>
+nv_tileaa.func @k attributes {} {
+^bb0(%x: !pointers, %y: !pointers):
+  %row = nv_tileas.load %x {mem_semantic = "weak"} : (!pointers) -> !tile
+  %total = nv_tileas.reduce %row attributes {axis = 0 : i32} : (!tile) -> f32 {
+  ^bb1(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    nv_tileas.yield %sum : (f32) -> ()
+  }
+  nv_tileas.store %y, %row {mem_semantic = "weak"} : (!pointers, !tile) -> ()
+  nv_tileaa.return
+}
+// ==>
+// a_row_alone_has_what_ptxas_takes:8:23: error[parse-failed]: cannot parse: Operation arith.addf is not registered

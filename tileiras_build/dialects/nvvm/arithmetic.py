@@ -54,6 +54,17 @@ FmaPairOp = instruction(
     "fma.pair", "a b c", "result", "a * b + c of pairs of f32, rounded once",
     Assembly(lambda op: f"fma{_modifiers(op)}.f32x2 $0, $1, $2, $3;", NONE),
 )  # fmt: skip
+# LLVM, which is not to see it, would shift the pair as one number of 64 bits: three instructions instead of one.
+UpperHalfOp = instruction(
+    "upper.half", "pair", "result", "the word of a pair's second number", Assembly("mov.b64 {_, $0}, $1;", NONE)
+)
+# Pairs of halves are an i32, for the same reason. ``operation``: min or max; ``halves``: f16x2 or bf16x2.
+ExtremePairOp = instruction(
+    "extreme.pair", "lhs rhs", "result", "the smaller or the larger of each half, NaN where ``nan`` says so",
+    Assembly(
+        lambda op: f"{word(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{word(op, 'halves')} $0, $1, $2;", NONE
+    ),
+)  # fmt: skip
 ReciprocalOp = instruction(
     "rcp.approx", "value", "result", "one over an f32, at most one unit in the last place off; subnormal numbers are zero",
     Assembly("rcp.approx.ftz.f32 $0, $1;", NONE),

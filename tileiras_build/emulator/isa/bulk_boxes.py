@@ -324,7 +324,7 @@ def rounded_to_tf32(data):
 
     The ISA names no rounding; Triton tests this one on GPUs (``round_f32_to_tf32`` of its ``TensorDescriptor``).
     """
-    from ..numerics import round_to_tf32
+    from ..conversions import round_to_tf32
 
     values = data.view(np.float32)
     rounded = np.where(np.isfinite(values), round_to_tf32(values, "rn"), values.view(np.uint32))

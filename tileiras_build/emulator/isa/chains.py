@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .. import short_sums
 from ..products import BY_BLAS, Factor, add_products, multiply
 from ..syntax import Register
 from .registry import helper
@@ -184,8 +185,19 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
     inside = total.view(FOUR).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
     if uniform[first]:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    add_products(total, pairs, fresh=not uniform[first])
+    if pairs[0][0].kind in short_sums.KINDS:
+        add_short(total, pairs, fresh=not uniform[first])
+    else:
+        add_products(total, pairs, fresh=not uniform[first])
     return from_fours(group, inside)
+
+
+def add_short(total: np.ndarray, pairs: list[tuple[Factor, Factor]], *, fresh: bool) -> None:
+    """Add products of fp8 to ``total``, one after the other; ``fresh``: there is nothing in it yet."""
+    if fresh:
+        total[...] = 0
+    for left, right in pairs:
+        short_sums.add_products(total, left, right, "f32")
 
 
 def _uniform(keep) -> bool | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import numerics
+from .. import conversions, formats
 from ..emit import KIND_BITS, kind_of
 from .integer import INTEGER_TYPES
 from .registry import handles, helper
@@ -186,7 +186,7 @@ def from_narrow(e, ins, to: str, source: str):
 def scale_pair(values, scales):
     """Two values (low first) times the powers of two of a packed pair of ue8m0 codes, in float64: exactly."""
     scales = np.asarray(scales)
-    factors = (numerics.decode_scale(scales & 0xFF), numerics.decode_scale(scales >> 8))
+    factors = (conversions.decode_scale(scales & 0xFF), conversions.decode_scale(scales >> 8))
     return [np.asarray(v, np.float64) * f for v, f in zip(values, factors)]
 
 
@@ -233,7 +233,7 @@ def random_shares(fmt: str, count: int, random):
 @helper
 def stochastic_codes(fmt, values, random, satfinite, relu_flag):
     """Stochastic rounding: random bits added below the last kept bit, then truncated; values high part first."""
-    spec = numerics.FORMATS[fmt]
+    spec = formats.FORMATS[fmt]
     shares, share = random_shares(fmt, len(values), random)
     out = np.int64(0)
     width = spec.bits if spec.bits in (16, 4) else 8
@@ -242,7 +242,7 @@ def stochastic_codes(fmt, values, random, satfinite, relu_flag):
         _, exponent = np.frexp(np.where(np.isfinite(x), x, 0))
         e = np.maximum(exponent - 1, 1 - spec.bias)
         step = np.ldexp(bits / (1 << share), e - spec.mantissa)
-        code = numerics.encode(fmt, np.where(np.isfinite(x), x + np.copysign(step, x), x), "rz", satfinite, relu_flag)
+        code = formats.encode(fmt, np.where(np.isfinite(x), x + np.copysign(step, x), x), "rz", satfinite, relu_flag)
         out = (out << width) | code
     return np.asarray(out)
 

@@ -16,7 +16,7 @@ import re
 
 import numpy as np
 
-from .. import numerics, products
+from .. import conversions, formats, numerics, products
 from ..emit import items_of
 from ..faults import EmulatorError
 from .chains import FOUR, can_wait, spread_c
@@ -49,9 +49,9 @@ _DECODE = {
 
 def _decode_byte(name: str):
     """fp8 in bytes; fp6 in the low 6 bits and fp4 in bits 2-5 of a byte (section 9.7.14.5.15)."""
-    fmt = numerics.FORMATS[name]
+    fmt = formats.FORMATS[name]
     shift = 2 if fmt.bits == 4 else 0
-    codes = np.array([numerics.table(name)[(b >> shift) & ((1 << fmt.bits) - 1)] for b in range(256)], np.float32)
+    codes = np.array([formats.table(name)[(b >> shift) & ((1 << fmt.bits) - 1)] for b in range(256)], np.float32)
     return lambda w: codes[w[..., None].view(np.uint8)]
 
 
@@ -60,7 +60,7 @@ _DECODE.update({name: _decode_byte(name) for name in ("e4m3", "e5m2", "e3m2", "e
 
 def _decode_nibbles(words):
     """e2m1 packed two to a byte (kinds mxf4 and mxf4nvf4)."""
-    return numerics.table("e2m1")[(words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32)) & np.uint32(15)]
+    return formats.table("e2m1")[(words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32)) & np.uint32(15)]
 
 
 _DECODE["e2m1_packed"] = _decode_nibbles
@@ -129,9 +129,9 @@ def add_f16(products, words):
     """f16 accumulators, two to a register."""
     out = []
     for i, word in enumerate(words):
-        low = numerics.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products[2 * i]
-        high = numerics.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products[2 * i + 1]
-        out.append(numerics.pack16(numerics.narrow("f16", low), numerics.narrow("f16", high)))
+        low = formats.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products[2 * i]
+        high = formats.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products[2 * i + 1]
+        out.append(formats.pack16(formats.narrow("f16", low), formats.narrow("f16", high)))
     return tuple(out)
 
 
@@ -262,7 +262,7 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
     else:
         words = lanes[:, :, thread_id]
     codes = np.ascontiguousarray(words)[..., None].view(np.uint8)[..., byte_id : byte_id + count]
-    return numerics.decode_scale(codes) if type_ == "ue8m0" else np.abs(numerics.table("e4m3")[codes & 0x7F])
+    return conversions.decode_scale(codes) if type_ == "ue8m0" else np.abs(formats.table("e4m3")[codes & 0x7F])
 
 
 def selector(value) -> int:

@@ -128,9 +128,9 @@ def comparison(e, ins, type_: str) -> list[str]:
 
 @helper
 def compare_halves(fmt, bits):
-    from .. import numerics
+    from .. import formats
 
-    pair = numerics.widen(fmt, numerics.halves(np.asarray(bits)))
+    pair = formats.widen(fmt, formats.halves(np.asarray(bits)))
     return pair[..., 0], pair[..., 1]
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import descriptor, numerics
+from .. import descriptor, formats
 from ..tensor import Source, fault
 from .matrix import _DECODE
 from .matrix_moves import decompress_fp6
@@ -63,10 +63,10 @@ def nibbles(data: np.ndarray) -> np.ndarray:
 def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
     """Values (…, elements) of bytes (…, chunks, 16)."""
     if packed:
-        return numerics.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
+        return formats.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
     if type_ in PADDED:
         codes = nibbles(data[..., :8]) if type_ == "e2m1" else decompress_fp6(data)
-        return numerics.table(type_)[codes].reshape(*data.shape[:-2], -1)
+        return formats.table(type_)[codes].reshape(*data.shape[:-2], -1)
     words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(np.uint32)
     return _DECODE[type_](words).reshape(*words.shape[:-1], -1)
 

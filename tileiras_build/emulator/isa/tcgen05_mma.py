@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import numerics, products
+from .. import conversions, formats, numerics, products
 from ..products import Factor, add_products
 from ..syntax import Vector
 from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
@@ -213,9 +213,9 @@ class Product(Operation):
         start = self.shape.scale_ids[which]
         codes = codes[..., start : start + self.form.scale]
         if self.shape.scale_type == "ue8m0":
-            factors = numerics.decode_scale(codes)
+            factors = conversions.decode_scale(codes)
         else:
-            factors = numerics.table("e4m3")[codes & 0x7F]
+            factors = formats.table("e4m3")[codes & 0x7F]
         return matrix * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
     def add(self, memory, block: Block, pairs: list[tuple[Factor, Factor]]) -> None:
@@ -255,11 +255,11 @@ class Product(Operation):
 
     def floats(self, old: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
         half = self.shape.d == "f16"
-        total = numerics.widen("f16", (old & 0xFFFF).astype(np.uint16)) if half else old.view(np.float32)
+        total = formats.widen("f16", (old & 0xFFFF).astype(np.uint16)) if half else old.view(np.float32)
         if self.form.shift:
             total = total * np.float32(2.0**-self.form.shift)
         add_products(total, pairs, sums, fresh=not self.keep)
-        return numerics.narrow("f16", total).astype(np.uint32) if half else numerics.bits32(total)
+        return formats.narrow("f16", total).astype(np.uint32) if half else numerics.bits32(total)
 
 
 def make_canonical(cells: np.ndarray) -> None:

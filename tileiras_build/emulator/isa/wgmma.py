@@ -21,7 +21,7 @@ import re
 
 import numpy as np
 
-from .. import numerics, products, short_sums
+from .. import formats, products, short_sums
 from ..access import Site
 from ..descriptor import BYTES_32, CHUNK, ROW_CHUNKS, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
@@ -194,16 +194,19 @@ def accumulate_short(group, a, b, olds, keep, type_):
     words = np.stack([np.broadcast_to(np.where(keep, old, old.dtype.type(0)), group.shape) for old in olds])
     if type_ == "f16":
         halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
-        words = np.stack([numerics.widen("f16", half.astype(np.uint16)) for half in halves], 1)
+        words = np.stack([formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
     parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
-    old = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
+    total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
     sums = group.machine.options.sums
-    exact = sums == products.EXACTLY
-    out = spread(group, short_sums.add_products(a, b, old, type_) if exact else products.multiply(a, b, sums) + old)
+    if sums == products.EXACTLY:
+        short_sums.add_products(total, a, b, type_)
+    else:
+        total = products.multiply(a, b, sums) + total
+    out = spread(group, total)
     if type_ == "f32":
         return tuple(out)
-    codes = [numerics.narrow("f16", part) for part in out]
-    return tuple(numerics.pack16(low, high) for low, high in zip(codes[::2], codes[1::2]))
+    codes = [formats.narrow("f16", part) for part in out]
+    return tuple(formats.pack16(low, high) for low, high in zip(codes[::2], codes[1::2]))
 
 
 @helper
@@ -214,9 +217,9 @@ def accumulate_f16(products, words, keep):
         low, high = products[2 * i], products[2 * i + 1]
         if np.any(keep):
             old = np.where(keep, word, np.uint32(0))
-            low = numerics.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
-            high = numerics.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
-        out.append(numerics.pack16(numerics.narrow("f16", low), numerics.narrow("f16", high)))
+            low = formats.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
+            high = formats.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
+        out.append(formats.pack16(formats.narrow("f16", low), formats.narrow("f16", high)))
     return tuple(out)
 
 
@@ -277,7 +280,7 @@ class Product:
 
     def waits(self, e) -> bool:
         """Whether the product may be carried out together with those that follow it (``chains.py``)."""
-        return self.d == "f32" and self.a not in short_sums.KINDS and can_wait(e, self.targets)
+        return self.d == "f32" and can_wait(e, self.targets)
 
     def spread(self, e, ins, a: str) -> str:
         """Source of A with its zeros."""
@@ -306,12 +309,12 @@ def handle_wgmma(e, ins):
         a = p.spread(e, ins, a)
     b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
     keep = e.temp(e.use(p.keep, "p"))
+    if p.waits(e):
+        return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
     if p.a in short_sums.KINDS:
         kind = "u32" if p.d == "f16" else "f32"
         olds = ", ".join(e.use(c, kind) for c in p.targets)
         return e.set_tuple(p.targets, kind, f"accumulate_short(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
-    if p.waits(e):
-        return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
     parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     if p.d == "f16":
         words = ", ".join(e.use(c, "u32") for c in p.targets)

@@ -159,12 +159,13 @@ def _add_pointer(analysis: AxisAnalysis, op: TableOperation, value: SSAValue) ->
     pointer, offset = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(pointer, offset)
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
-    bytes, per_byte = pointee_bytes(element), element_of(expect(PointerType, element).pointee).per_byte
+    type = expect(PointerType, element)
+    bytes, per_byte = pointee_bytes(type), element_of(type.pointee).per_byte
     moved = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MOST)
     return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), moved))
 
 
-def pointee_bytes(pointer: Any) -> int:
+def pointee_bytes(pointer: PointerType) -> int:
     return element_of(pointer.pointee).bytes
 
 

@@ -25,7 +25,7 @@ from .kept_tiles import kept_words
 STEPS = ((256, 1), (512, 2), (8192, 4), (32768, 8))
 # The same of kernels that reduce and multiply no matrices: what a reduction costs beside its elements, shuffles, a barrier
 # and the shared memory between warps, is paid by each warp, so each has more of them.
-ROW_STEPS = ((1024, 1), (4096, 2), (8192, 4), (32768, 8))
+ROW_STEPS = ((1024, 1), (4096, 2), (8192, 4), (16384, 8))
 MOST_WARPS = 16
 # Fewer warps than this leave nothing to set one aside for.
 LEAST_WARPS = 4
@@ -142,6 +142,17 @@ def resident_ctas(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     warps = row(kernel).num_warps + row(kernel).producer_warps
     taken = WARP * warps * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
+
+
+# What a thread needs beside a row that waits for a reduction: the numbers at hand, addresses, sums.
+BESIDE_ROW = 40
+
+
+def ctas_beside_rows(words: int, warps: int, target: Target) -> int:
+    """CTAs of a multiprocessor whose threads have registers for so many 32-bit words of all of a CTA's threads."""
+    room, needed = target.multiprocessor, words // (WARP * warps) + BESIDE_ROW
+    most = min(room.threads // (WARP * warps), room.ctas)
+    return next((ctas for ctas in range(most, 1, -1) if _launched(WARP * warps * ctas, target) >= needed), 1)
 
 
 # ---- stages in shared memory -----------------------------------------------------------------------

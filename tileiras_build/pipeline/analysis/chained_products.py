@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -30,8 +29,8 @@ class RunningSum:
 class ChainedProducts:
     """``first`` starts from zero; ``last`` has a running sum, and a left operand that is computed from the first one's."""
 
-    first: Any
-    last: Any
+    first: TableOperation
+    last: TableOperation
 
 
 def chained_products(loop: Operation) -> ChainedProducts | None:
@@ -90,7 +89,7 @@ def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
     return False
 
 
-def resident_load(product: TableOperation) -> tuple[Any, list[Operation]] | None:
+def resident_load(product: TableOperation) -> tuple[TableOperation, list[Operation]] | None:
     """The tiled_load outside the loop of a product whose tile is its left operand, and the operations between; None where
     something else reads the tile."""
     chain: list[Operation] = []
@@ -102,7 +101,7 @@ def resident_load(product: TableOperation) -> tuple[Any, list[Operation]] | None
     if not isinstance(load, Operation) or load.name != LOAD or load.parent is product.parent:
         return None
     read = all(_is_left_operand(row(load).value, use.operation, use.index) for use in row(load).value.uses)
-    return (load, chain) if read and all(link.parent is load.parent for link in chain) else None
+    return (row(load), chain) if read and all(link.parent is load.parent for link in chain) else None
 
 
 def _is_left_operand(value: SSAValue, user: Operation, index: int) -> bool:

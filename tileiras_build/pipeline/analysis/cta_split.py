@@ -7,7 +7,7 @@ that each CTA computes its part of the results from its parts of the operands al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -37,7 +37,7 @@ VIEW_ACCESSES = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.til
 
 # Where a tile is divided: a dimension, or None where every CTA has all of it. The tiles of one operation, each with that.
 Parts = list[tuple[SSAValue, int | None]]
-Rule = Callable[[Any, SSAValue, int, int], Parts | None]
+Rule = Callable[[TableOperation, SSAValue, int, int], Parts | None]
 
 
 class Undivided(Exception):
@@ -243,7 +243,7 @@ def carried(op: TableOperation) -> list[list[SSAValue]]:
     return [*_columns(args, [op.initial, *again]), *_columns(op.results, left)]
 
 
-def _columns(first: Iterable[SSAValue], rows: list[Any]) -> list[list[SSAValue]]:
+def _columns(first: Iterable[SSAValue], rows: Sequence[Sequence[SSAValue]]) -> list[list[SSAValue]]:
     return [[value, *(row[index] for row in rows)] for index, value in enumerate(first)]
 
 

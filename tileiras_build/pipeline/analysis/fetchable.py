@@ -22,7 +22,7 @@ from .operand_chains import ScalarSlice, loops_around, placement_after, runs_fre
 from .tensor_maps import TensorBox, tensor_box, wide_box
 
 # A load, what is between it and the product, and the box that is fetched.
-Found = tuple[Any, list[Operation], TensorBox]
+Found = tuple[TableOperation, list[Operation], TensorBox]
 
 
 def may_fetch(func: Operation) -> bool:
@@ -95,11 +95,11 @@ def is_fetched(op: TableOperation, index: int) -> bool:
     return found is not None and found[0].tma
 
 
-def products(func: Operation) -> Iterator[Any]:
+def products(func: Operation) -> Iterator[TableOperation]:
     """The products that read what TMA fetches, in program order."""
     for op in walk(func):
         if op.name == "nv_tileas.dot" and any(is_fetched(row(op), index) for index in (0, 1)):
-            yield op
+            yield row(op)
 
 
 def element_types(op: TableOperation) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
@@ -38,7 +38,7 @@ class ViewFacts:
         self.strides = self._divisors(memory.strides, strides)
         self.order = memory_order([memory.strides[dim] for dim in self.type.dim_map])
 
-    def _divisors(self, static: tuple[int | None, ...], dynamic: Any) -> list[int]:
+    def _divisors(self, static: tuple[int | None, ...], dynamic: Iterable[SSAValue]) -> list[int]:
         """For each extent the power of two known to divide it."""
         remaining = iter(dynamic)
         return [
@@ -53,7 +53,7 @@ class ViewFacts:
             for source, tile in zip(self.type.dim_map, self.type.tile)
         ]
 
-    def vector(self, coords: Any, in_bounds: list[bool], *, ragged: bool = False) -> int:
+    def vector(self, coords: Sequence[SSAValue], in_bounds: list[bool], *, ragged: bool = False) -> int:
         """Elements per access along the fastest dimension; 1 where memory is not contiguous there.
 
         ``ragged``: the access may end inside a vector, so only alignment counts.

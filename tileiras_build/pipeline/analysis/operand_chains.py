@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -47,7 +46,7 @@ def chain_to(load: TableOperation, product: TableOperation, index: int) -> list[
     return None
 
 
-def source_load(product: TableOperation, index: int) -> tuple[Any, list[Operation]] | None:
+def source_load(product: TableOperation, index: int) -> tuple[TableOperation, list[Operation]] | None:
     """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
     value = product.operands[index]
     while isinstance(value.owner, Operation) and passes_through(value.owner):
@@ -56,7 +55,7 @@ def source_load(product: TableOperation, index: int) -> tuple[Any, list[Operatio
     if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent is not product.parent:
         return None
     chain = chain_to(row(load), product, index)
-    return None if chain is None else (load, chain)
+    return None if chain is None else (row(load), chain)
 
 
 def rounds_to_tf32(link: Operation) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import CtaRankOp
-from ..shared.accessors import expect, last_op, parent, row
+from ..shared.accessors import expect, last_op, owner, parent
 
 
 def depends_on_rank(load: TableOperation) -> bool:
@@ -42,16 +40,15 @@ def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
     if value in seen:
         return False
     seen.add(value)
-    owner = value.owner
-    sources = _carried(value, owner) if isinstance(owner, Block) else list(owner.operands)
-    return isinstance(owner, CtaRankOp) or any(_follows_rank(source, seen) for source in sources)
+    sources = _carried(value) if isinstance(value, BlockArgument) else list(owner(value).operands)
+    return isinstance(value.owner, CtaRankOp) or any(_follows_rank(source, seen) for source in sources)
 
 
-def _carried(argument: Any, block: Block) -> list[SSAValue]:
-    around = expect(Operation, block.parent_op())
-    if not is_counted_loop(around):
+def _carried(argument: BlockArgument) -> list[SSAValue]:
+    block = argument.block
+    loop = expect(Operation, block.parent_op())
+    if not is_counted_loop(loop):
         return []
-    loop = row(around)
     if argument.index == 0:
         return [loop.lower, loop.upper, loop.step]
     return [loop.initial[argument.index - 1], last_op(block).operands[argument.index - 1]]

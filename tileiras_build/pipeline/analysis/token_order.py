@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.definition import TableOperation
 from ...dialects.facts import Effect, facts_of, is_access, is_structured
 from ...dialects.ir import walk
+from ..shared.accessors import row
 from .cta_split import carried
 from .operand_chains import TOKEN
 
 
-def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:
+def ordered_pairs(func: Operation) -> Iterator[tuple[TableOperation, TableOperation]]:
     """(first, second) for each two accesses of which the second comes after the first, one of them a write.
 
     An access of a loop that its own token comes back to is such a pair with itself.
@@ -21,10 +23,10 @@ def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:
     for op in walk(func):
         for first in _before(op, behind) if is_access(op) else ():
             if Effect.WRITE in facts_of(first).effect | facts_of(op).effect:
-                yield first, op
+                yield first, row(op)
 
 
-Behind = dict[SSAValue, frozenset[Operation]]
+Behind = dict[SSAValue, frozenset[TableOperation]]
 
 
 def _behind(func: Operation) -> Behind:
@@ -41,11 +43,11 @@ def _behind(func: Operation) -> Behind:
     return behind
 
 
-def _before(op: Operation, behind: Behind) -> frozenset[Operation]:
+def _before(op: Operation, behind: Behind) -> frozenset[TableOperation]:
     return frozenset().union(*(behind.get(value, frozenset()) for value in op.operands if value.type.name == TOKEN))
 
 
-def _follow(op: Operation, behind: Behind) -> Iterator[tuple[SSAValue, frozenset[Operation]]]:
+def _follow(op: Operation, behind: Behind) -> Iterator[tuple[SSAValue, frozenset[TableOperation]]]:
     """The tokens that an operation gives, and what they come after."""
     if not is_structured(op):
         own = frozenset({op} if is_access(op) else ())

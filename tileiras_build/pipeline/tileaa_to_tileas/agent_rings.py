@@ -30,7 +30,7 @@ class Fetch:
     """One operand of a product: its load, the operations between, and where its tiles lie."""
 
     index: int
-    load: Any
+    load: TableOperation
     chain: list[Operation]
     box: TensorBox
     buffer: SSAValue | None = None

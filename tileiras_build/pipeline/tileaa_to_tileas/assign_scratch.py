@@ -13,8 +13,6 @@ Sound: a walk over the program keeps the regions that may still be read since th
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -98,7 +96,7 @@ def _check_size(total: int, job: Job) -> None:
         )
 
 
-def _place_rings(rings: list[Any], total: int) -> int:
+def _place_rings(rings: list[TableOperation], total: int) -> int:
     """Rings lie behind the scratch that is used while they hold tiles."""
     for ring in rings:
         start = -(-total // RING_ALIGNMENT) * RING_ALIGNMENT

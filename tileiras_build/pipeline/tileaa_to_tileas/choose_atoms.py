@@ -10,7 +10,6 @@ Sound: an atom is one that the target has; all atoms of an operation read and wr
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -22,6 +21,7 @@ from ...layouts import matrix_access, shared_access
 from ...targets import Target
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.element_types import element_of
 
 # Updates that GPUs without a capability make by swapping the new value in while the old one is still there.
@@ -36,7 +36,7 @@ class ChooseAtoms(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if (choose := CHOICES.get(op.name)) is not None:
-                choose(op, job.target)
+                choose(row(op), job.target)
 
 
 def _choose_reading(op: TableOperation, target: Target) -> None:
@@ -52,7 +52,7 @@ def _choose_update(op: TableOperation, target: Target) -> None:
     op.reduce_atom = ATOM if capability is None or target.has(capability) else ATOM_LOOP
 
 
-CHOICES: dict[str, Callable[[Any, Target], None]] = {
+CHOICES: dict[str, Callable[[TableOperation, Target], None]] = {
     LocalLoadOp.name: _choose_reading,
     "nv_tileas.atomic_rmw": _choose_update,
     "nv_tileas.tiled_atomic_rmw": _choose_update,

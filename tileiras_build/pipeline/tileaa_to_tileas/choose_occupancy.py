@@ -1,8 +1,10 @@
 """Decide how many CTAs shall share a multiprocessor: as many as the kernel asks for, or as its products leave registers for.
 
-In:    nv_tileas without layouts; kernels with the hint ``occupancy``.
-Out:   ``occupancy`` on those kernels: what the hint says, or fewer where the tiles that a loop keeps in registers for its
-       products do not fit otherwise; then ``occupancy_asked`` has the hint's number.
+In:    nv_tileas without layouts; kernels with the hint ``occupancy``, and those without loops that load tiles behind a
+       reduction.
+Out:   ``occupancy`` on the former: what the hint says, or fewer where the tiles that a loop keeps in registers for its
+       products do not fit otherwise; then ``occupancy_asked`` has the hint's number. On the latter what their rows leave
+       registers for, where that is several: told so, ptxas has as many loads under way as registers are left for.
 After: legalize_dot, distribute_over_ctas (products have their sizes). Before: select_async (it asks what fits).
 Sound: a hint is no promise. Registers that a thread does not have are memory, in each iteration of a loop; CTAs that a
        multiprocessor does not have are not missed so much. Kernels without products get what they ask for.
@@ -13,9 +15,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.facts import is_entry
-from ..analysis.budget import choose_warps, words_fit
-from ..analysis.kept_tiles import kept_words
+from ...dialects.facts import is_combination, is_entry
+from ..analysis.budget import choose_warps, ctas_beside_rows, words_fit
+from ..analysis.kept_tiles import kept_words, tile_words
+from ..analysis.kinds import is_tile
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import row
@@ -32,6 +35,9 @@ class ChooseOccupancy(EdgePass):
             if is_entry(func) and (asked := hint(func, job, "occupancy")):
                 chosen = _choose(func, asked, job)
                 row(func).occupancy, row(func).occupancy_asked = chosen, asked if chosen != asked else None
+            elif is_entry(func) and (words := _waiting_words(func)):
+                ctas = ctas_beside_rows(words, choose_warps(func, job), job.target)
+                row(func).occupancy = ctas if ctas > 1 else None
 
 
 def _choose(func: Operation, asked: int, job: Job) -> int:
@@ -40,3 +46,23 @@ def _choose(func: Operation, asked: int, job: Job) -> int:
     return (
         next((ctas for ctas in range(asked, 1, -1) if words_fit(words, warps, ctas, job.target)), 1) if words else asked
     )
+
+
+# ---- rows ------------------------------------------------------------------------------------------
+LOADS, REDUCE = ("nv_tileas.tiled_load", "nv_tileas.load"), "nv_tileas.reduce"
+
+
+def _waiting_words(func: Operation) -> int:
+    """32-bit words of the tiles that wait for a reduction, of all threads together; 0 where no load stands behind one."""
+    ops = list(func.regions[0].blocks[0].ops)
+    places = {op: place for place, op in enumerate(ops)}
+    reductions = [place for op, place in places.items() if op.name == REDUCE]
+    straight = all(is_combination(op) or not op.regions for op in ops)
+    if not straight or not reductions or not any(op.name in LOADS for op in ops[reductions[0] :]):
+        return 0
+    return max(_words_across(ops, places, reduction) for reduction in reductions)
+
+
+def _words_across(ops: list[Operation], places: dict[Operation, int], reduction: int) -> int:
+    tiles = (value for op in ops[:reduction] for value in op.results if is_tile(value))
+    return sum(tile_words(tile) for tile in tiles if any(places[use.operation] > reduction for use in tile.uses))

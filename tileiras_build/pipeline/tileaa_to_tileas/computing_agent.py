@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -71,7 +69,7 @@ class ComputingAgent:
         loop.detach()
         loop.erase()
 
-    def _replaced(self, loop: TableOperation, kept: list[int], states: list[State], tokens: Tokens) -> Any:
+    def _replaced(self, loop: TableOperation, kept: list[int], states: list[State], tokens: Tokens) -> TableOperation:
         """A loop with the body of ``loop`` that carries the values ``kept`` and the tokens."""
         block = loop.regions[0].blocks[0]
         initial = [loop.initial[index] for index in kept] + [tokens[state] for state in states]

@@ -29,7 +29,7 @@ SUM = 2  # operand of a product: after it come scales
 class CopiedLoad:
     """A load, the operations from it to the product's operand or scales, and the fragment its tile is read in."""
 
-    load: Any
+    load: TableOperation
     chain: list[Operation]
     fragment: LinearLayout
     placement: Any

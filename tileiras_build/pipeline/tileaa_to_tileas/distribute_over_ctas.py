@@ -20,12 +20,13 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     TensorType,
     i1,
     i32,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects import arith
@@ -42,7 +43,7 @@ from ..analysis.memory_order import semantic_of
 from ..analysis.token_order import ordered_pairs
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, given, owner, row, tile_type
+from ..shared.accessors import block_of, expect, given, owner, row, tile_type, type_of
 from ..shared.eliminate_common import EliminateCommon
 from ..shared.optimization_hints import hint
 
@@ -98,7 +99,7 @@ def _separate(func: Operation) -> None:
                     op.operands[index] = _inserted(op, owner(operand).clone())
 
 
-def _inserted(place: Operation, op: Operation) -> Any:
+def _inserted(place: Operation, op: Operation) -> SSAValue:
     block_of(place).insert_op_before(op, place)
     return op.results[0]
 
@@ -185,7 +186,7 @@ def _check_order(func: Operation, division: Division) -> None:
             raise Undivided(f"{second.name} comes after {first.name}, whose bytes another CTA may have")
 
 
-def _same_part(first: Any, second: Any, division: Division) -> bool:
+def _same_part(first: TableOperation, second: TableOperation, division: Division) -> bool:
     """Whether whatever bytes two accesses share, one CTA accesses in both."""
     if any(op.name not in VIEW_ACCESSES or op not in division.operations for op in (first, second)):
         return False
@@ -227,30 +228,32 @@ class _Rewriter:
             self.made[value, dim] = self._compute(value, dim)
         return self.made[value, dim]
 
-    def _compute(self, value: Any, dim: int) -> SSAValue:
-        op = value.owner
+    def _compute(self, value: SSAValue, dim: int) -> SSAValue:
+        op = owner(value)
         dims = dict(given(relate(op, value, dim, self.ctas)))
         clone = op.clone()
         for index, operand in enumerate(op.operands):
             if (where := dims.get(operand)) is not None:
                 clone.operands[index] = self._part(operand, where)
         if op.name == "arith.constant":
-            type = part_type(value.type, dim, self.ctas)
-            clone.properties["value"] = _repeated(op.properties["value"], type, self.ctas)
+            type = part_type(tile_type(value), dim, self.ctas)
+            clone.properties["value"] = _repeated(
+                expect(DenseIntOrFPElementsAttr, op.properties["value"]), type, self.ctas
+            )
         for result in clone.results:
-            Rewriter.replace_value_with_new_type(result, part_type(result.type, dim, self.ctas))
-        op.parent.insert_op_after(clone, op)
-        made = clone.results[value.index]
+            Rewriter.replace_value_with_new_type(result, part_type(tile_type(result), dim, self.ctas))
+        block_of(op).insert_op_after(clone, op)
+        made = clone.results[expect(OpResult, value).index]
         return self._shifted(made) if op.name == "nv_tileas.make_range" else made
 
     def _shifted(self, value: SSAValue) -> SSAValue:
         """A part of 0, 1, 2, … starts where the parts before it end."""
         place, type = given(owner(value).next_op), tile_type(value)
-        start = self._times_rank(type.get_shape()[0], type.element_type, place)
+        start = self._times_rank(type.get_shape()[0], expect(IntegerType, type.element_type), place)
         tile = _inserted(place, SplatOp.make([start], [value.type]))
         return _inserted(place, arith.AddiOp.make([value, tile], [value.type]))
 
-    def _times_rank(self, count: int, type: Any, place: Operation) -> SSAValue:
+    def _times_rank(self, count: int, type: IntegerType, place: Operation) -> SSAValue:
         """The CTA's rank times a number, as a value of an integer type."""
         rank = self.rank
         if type != i32:
@@ -282,10 +285,10 @@ class _Rewriter:
     def _move(self, op: TableOperation, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
-        coord = op.operands[index]
-        scaled = _inserted(op, arith.MuliOp.make([coord, _constant(factor, coord.type, op)], [coord.type]))
-        start = self._times_rank(per_rank, coord.type, op)
-        op.operands[index] = _inserted(op, arith.AddiOp.make([scaled, start], [coord.type]))
+        coord, type = op.operands[index], type_of(op.operands[index], IntegerType)
+        scaled = _inserted(op, arith.MuliOp.make([coord, _constant(factor, type, op)], [type]))
+        start = self._times_rank(per_rank, type, op)
+        op.operands[index] = _inserted(op, arith.AddiOp.make([scaled, start], [type]))
 
     def _once(self, op: Operation) -> None:
         """A tile that every CTA has: the first one writes it."""
@@ -305,7 +308,7 @@ class _Rewriter:
         skip.add_ops([token, YieldOp.make([tokens], [])])
 
 
-def _constant(value: int, type: Any, place: Operation) -> Any:
+def _constant(value: int, type: IntegerType, place: Operation) -> SSAValue:
     return _inserted(
         place, arith.ConstantOp.create(result_types=[type], properties={"value": IntegerAttr(value, type)})
     )

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -99,7 +98,7 @@ class _Chain:
         return [unscaled_atom(product, self.job) for product in self._pair]
 
     @property
-    def _pair(self) -> tuple[Any, Any]:
+    def _pair(self) -> tuple[TableOperation, TableOperation]:
         return self.products.first, self.products.last
 
     @property

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.definition import TableOperation
 from ...dialects.facts import Layouts, facts_of
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
+from ...targets import Target
 from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
 from ..shared.accessors import given, row, tile_type
 from ..shared.element_types import element_of
@@ -67,7 +66,7 @@ def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     return layout
 
 
-def dot_layouts(op: TableOperation, target: Any) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
+def dot_layouts(op: TableOperation, target: Target) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
     """The fragments of a product's operands and result."""
     tiling = tiling_of(op, atom_named(target, op.atom))
     values = (op.lhs, op.rhs, op.result)
@@ -76,7 +75,7 @@ def dot_layouts(op: TableOperation, target: Any) -> tuple[LinearLayout, LinearLa
     return a, b, c
 
 
-def scale_layouts(op: TableOperation, target: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+def scale_layouts(op: TableOperation, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """How threads hold the scales of a product's operands."""
     if op.tensor_memory is not None:
         left, right = (columns.layout for columns in scale_columns(op, num_warps))

@@ -35,7 +35,7 @@ class LoopCopies:
         self.block = loop.regions[0].blocks[0]
         self.buffers: list[SSAValue] = []
 
-    def before(self, op: Operation) -> Any:
+    def before(self, op: Operation) -> SSAValue:
         """Insert an operation before the loop; its result."""
         return insert_before(op, self.loop)
 

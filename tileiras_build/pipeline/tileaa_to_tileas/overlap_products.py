@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -71,8 +70,8 @@ class _Parts:
     """What each iteration does early and late, in order; ``first`` and ``last``: the products of the two."""
 
     block: Block
-    first: Any
-    last: Any
+    first: TableOperation
+    last: TableOperation
     late: list[Operation]
 
     @cached_property

@@ -12,8 +12,6 @@ Sound: pairs begin on even elements in memory and in the tile, and the tensor en
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -59,12 +57,12 @@ def _wants_pairs(op: TableOperation, job: Job) -> bool:
     return all(_has_pairs(value, k_dim, analysis) for value, k_dim in ((op.lhs, rank - 1), (op.rhs, rank - 2)))
 
 
-def _source(value: SSAValue, k_dim: int) -> tuple[Any, Any, int] | None:
+def _source(value: SSAValue, k_dim: int) -> tuple[Operation, TableOperation | None, int] | None:
     """What makes an operand, the permute between if there is one, and which dimension of what is made is k."""
     made_by, permute = value.owner, None
     if isinstance(made_by, Operation) and made_by.name == PERMUTE:
-        permute, value = made_by, made_by.operands[0]
-        k_dim = row(permute).permutation[k_dim]
+        permute, value = row(made_by), made_by.operands[0]
+        k_dim = permute.permutation[k_dim]
         made_by = value.owner
     return (made_by, permute, k_dim) if isinstance(made_by, Operation) else None
 
@@ -76,9 +74,9 @@ def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
         return False
     owner, permute, dim = found
     if owner.name != LOAD:
-        return _bytes_before(owner) is not None and _is_last(owner.results[0].type, dim)
-    single = len(list(owner.value.uses)) == 1 and (permute is None or len(list(permute.results[0].uses)) == 1)
-    return single and _loads_pairs(owner, dim, analysis)
+        return _bytes_before(owner) is not None and _is_last(tile_type(owner.results[0]), dim)
+    single = len(list(row(owner).value.uses)) == 1 and (permute is None or len(list(permute.results[0].uses)) == 1)
+    return single and _loads_pairs(row(owner), dim, analysis)
 
 
 def _bytes_before(op: Operation) -> SSAValue | None:
@@ -136,7 +134,7 @@ def _drop(value: SSAValue) -> None:
 
 def _packed(value: SSAValue, k_dim: int) -> SSAValue:
     source, permute, dim = given(_source(value, k_dim))
-    made = _byte_load(source, dim) if source.name == LOAD else _byte_tile(source)
+    made = _byte_load(row(source), dim) if source.name == LOAD else _byte_tile(source)
     if permute is None:
         return made
     order = permute.permutation
@@ -144,10 +142,10 @@ def _packed(value: SSAValue, k_dim: int) -> SSAValue:
     return _after(permute, PermuteOp.make([made], [turned], dict(permute.attributes)))
 
 
-def _byte_tile(owner: Any) -> SSAValue:
+def _byte_tile(owner: Operation) -> SSAValue:
     """The bytes of a tile that was unpacked, in its shape but for half the last dimension."""
     source = given(_bytes_before(owner))
-    *outer, last = owner.results[0].type.get_shape()
+    *outer, last = tile_type(owner.results[0]).get_shape()
     shape = (*outer, last // 2)
     if tuple(tile_type(source).get_shape()) == shape:
         return source
@@ -185,7 +183,7 @@ def _byte_view(view: SSAValue, dim: int) -> SSAValue:
     return _after(block, BlockTileOp.make([source], [made], dict(block.attributes)))
 
 
-def _byte_memref(memref: Any, fastest: int) -> SSAValue:
+def _byte_memref(memref: TableOperation, fastest: int) -> SSAValue:
     type, analysis = memref.result.type, AxisAnalysis()
     base = _after(memref, BitcastOp.make([memref.base], [PointerType(i8)]))
     place = owner(base)

@@ -15,10 +15,8 @@ Sound: the accumulators of a CTA are its rows with all columns, as before (PTX I
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects import arith
@@ -69,7 +67,7 @@ class PairCtas(EdgePass):
 
 
 # ---- which products ------------------------------------------------------------------------------
-def _product(func: Operation) -> Any:
+def _product(func: Operation) -> TableOperation | None:
     """The product that a pair can make; None where there is none."""
     found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
     if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
@@ -91,8 +89,8 @@ def _is_overwritten(func: Operation) -> bool:
     return again and UmmaAcquireOp.name not in names
 
 
-def _load_of(buffer: Any) -> Any:
-    return next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name)
+def _load_of(buffer: SSAValue) -> TableOperation:
+    return row(next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name))
 
 
 def _is_divided_by_rows(op: TableOperation) -> bool:
@@ -179,7 +177,7 @@ def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
         descriptor.erase()
 
 
-def _rank(load: Operation) -> Any:
+def _rank(load: Operation) -> SSAValue:
     return next(op for op in walk(kernel_of(load)) if op.name == CtaRankOp.name).results[0]
 
 
@@ -201,6 +199,6 @@ def _constant(value: int) -> Operation:
     return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(value, i32)})
 
 
-def _inserted(place: Operation, op: Operation) -> Any:
+def _inserted(place: Operation, op: Operation) -> SSAValue:
     block_of(place).insert_op_before(op, place)
     return op.results[0]

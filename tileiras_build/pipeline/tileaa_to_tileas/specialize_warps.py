@@ -18,8 +18,6 @@ Sound: all agents run the same loops over the same scalars, so the n-th stage th
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
@@ -57,7 +55,7 @@ class SpecializeWarps(EdgePass):
 
 
 class _Specializer:
-    def __init__(self, func: TableOperation, job: Job, found: list[Any]):
+    def __init__(self, func: TableOperation, job: Job, found: list[TableOperation]):
         self.func, self.job = func, job
         self.warps = func.num_warps
         self.rings = [Ring.of(product) for product in found]

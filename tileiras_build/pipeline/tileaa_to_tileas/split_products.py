@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
@@ -57,7 +56,7 @@ class SplitProducts(EdgePass):
 class _Operand:
     """A load, and which dimension of each tile on its way to the product is k."""
 
-    load: Any
+    load: TableOperation
     k_dims: dict[SSAValue, int]
 
     @property
@@ -113,13 +112,13 @@ def _operand(product: TableOperation, index: int) -> _Operand | None:
     return _Operand(load, k_dims) if cut else None
 
 
-def _dim_before(link: Any, dim: int) -> int | None:
+def _dim_before(link: Operation, dim: int) -> int | None:
     """The dimension of a link's operand that is dimension ``dim`` of its result."""
     if link.name == "nv_tileas.permute":
-        return link.permutation[dim]
+        return row(link).permutation[dim]
     if link.name != "nv_tileas.view":
         return dim
-    before, after = (value.type.get_shape() for value in (link.operands[0], link.results[0]))
+    before, after = (tile_type(value).get_shape() for value in (link.operands[0], link.results[0]))
     inner = prod(after[dim + 1 :])
     places = [
         place for place, extent in enumerate(before) if extent == after[dim] and prod(before[place + 1 :]) == inner

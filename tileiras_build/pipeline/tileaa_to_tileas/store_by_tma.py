@@ -65,12 +65,12 @@ def _change(func: Operation, job: Job) -> None:
     switch = next((op for op in entry.ops if is_agents(op)), None)
     if switch is None:
         return
-    stores = [_Store(op, func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
+    stores = [_Store(row(op), func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
     made = [_replace(store, entry, switch) for store in chosen]
     for store in made:
-        if stands_for(row(store).token, _is_ordinary):
-            row(store).after_accesses = True
+        if stands_for(store.token, _is_ordinary):
+            store.after_accesses = True
     _order(made)
     if made:
         end = last_op(switch.regions[-1].blocks[0])
@@ -82,7 +82,7 @@ def _change(func: Operation, job: Job) -> None:
 class _Store:
     """A tiled_store of a kernel with agents."""
 
-    op: Any
+    op: TableOperation
     func: Operation
     job: Job
 
@@ -201,7 +201,7 @@ RULES: tuple[Callable[[_Store], bool], ...] = (
 
 
 # ---- the change ------------------------------------------------------------------------------------
-def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
+def _replace(store: _Store, entry: Block, switch: Operation) -> TableOperation:
     """TMA's store in place of conversion and store."""
     op, conversion, box = store.op, store.conversion, store.box
     hoist(op.view.owner.operands[0], entry)
@@ -211,7 +211,7 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
     values: dict[str, Any] = {"placement": box.placement, "parts": parts, "slots": slots, "copy_atom": atom}
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], location_of(op), **values)
-    op.parent.insert_op_before(made, op)
+    block_of(op).insert_op_before(made, op)
     op.result_token.replace_all_uses_with(made.result_token)
     for gone in (op, conversion):
         gone.detach()
@@ -225,7 +225,7 @@ def _is_ordinary(op: Operation) -> bool:
 
 
 # ---- what comes after ------------------------------------------------------------------------------
-def _order(stores: list[Any]) -> None:
+def _order(stores: list[TableOperation]) -> None:
     """Before each operation that a token orders after a store: wait until it is written, and meet."""
     for op in {op for store in stores for op in _ordered_after(store.result_token, set()) if _must_wait(op, store)}:
         place = op.prev_op

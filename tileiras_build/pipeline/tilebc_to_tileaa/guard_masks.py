@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -86,7 +85,7 @@ def _comparison(op: TableOperation) -> list[tuple[str, Coordinates, Coordinates]
 
 
 # ---- the change --------------------------------------------------------------------------------------
-def _guard(select: Any, comparisons: list[tuple[str, Coordinates, Coordinates]]) -> None:
+def _guard(select: Operation, comparisons: list[tuple[str, Coordinates, Coordinates]]) -> None:
     block, place = block_of(select), _Place(select)
     conditions = [one for comparison in comparisons for one in place.holds(*comparison)]
     whole = conditions[0]

@@ -124,20 +124,18 @@ b0:
   %v35 = extractelement <2 x float> %v33, i32 1
   %v36 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v34)
   %v37 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v35)
-  %v38 = extractelement <2 x float> %v23, i32 0
-  %v39 = extractelement <2 x float> %v23, i32 1
-  %v40 = bitcast float %v38 to i32
-  %v41 = shl i32 %v40, 23
-  %v42 = bitcast i32 %v41 to float
-  %v43 = bitcast float %v39 to i32
-  %v44 = shl i32 %v43, 23
-  %v45 = bitcast i32 %v44 to float
-  %v46 = insertelement <2 x float> poison, float %v36, i32 0
-  %v47 = insertelement <2 x float> %v46, float %v37, i32 1
-  %v48 = insertelement <2 x float> poison, float %v42, i32 0
-  %v49 = insertelement <2 x float> %v48, float %v45, i32 1
-  %v50 = fmul <2 x float> %v47, %v49
-  %v51 = extractelement <2 x float> %v50, i32 0
-  %v52 = extractelement <2 x float> %v50, i32 1
+  %v38 = trunc i64 %v22 to i32
+  %v39 = call i32 asm "mov.b64 {_, $0}, $1;", "=r,l"(i64 %v22)
+  %v40 = shl i32 %v38, 23
+  %v41 = bitcast i32 %v40 to float
+  %v42 = shl i32 %v39, 23
+  %v43 = bitcast i32 %v42 to float
+  %v44 = insertelement <2 x float> poison, float %v36, i32 0
+  %v45 = insertelement <2 x float> %v44, float %v37, i32 1
+  %v46 = insertelement <2 x float> poison, float %v41, i32 0
+  %v47 = insertelement <2 x float> %v46, float %v43, i32 1
+  %v48 = fmul <2 x float> %v45, %v47
+  %v49 = extractelement <2 x float> %v48, i32 0
+  %v50 = extractelement <2 x float> %v48, i32 1
   ret void
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -161,7 +160,7 @@ def _undefined(e: KernelEmitter, values: Sequence[SSAValue]) -> list[Value]:
     return [e.b.undefined(type) for type in _types(values)]
 
 
-def _emit_body(e: KernelEmitter, block: Any, loop: Loop) -> None:
+def _emit_body(e: KernelEmitter, block: Block, loop: Loop) -> None:
     e.loops.append(loop)
     e.emit_block(block)
     e.loops.pop()

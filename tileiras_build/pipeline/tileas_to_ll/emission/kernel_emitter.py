@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.cute import layout_of
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm.barriers import ClusterRankOp
 from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
@@ -119,7 +120,7 @@ class KernelEmitter:
         self.values: dict[SSAValue, Any] = {}
         self.loops: list[Any] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
-        self.pipelines: list[Any] = []
+        self.pipelines: list[TableOperation] = []
         # Parameters that hold tensor maps, and those that operations have taken.
         self.map_arguments: list[SSAValue] = []
         self.tensor_maps: list[SSAValue] = []

@@ -85,7 +85,7 @@ def _initialize(e: KernelEmitter) -> None:
     """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
     with e.b.when(e.first_thread):
         for op in e.pipelines:
-            stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data * ctas_of(op.result)
+            stages, consumers = op.result.type.stages.data, number_of(op, "consumers") * ctas_of(op.result)
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
                 address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
                 at, first = mbarrier(e, e.b.pointer(address, SHARED))

@@ -21,6 +21,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .convert_layout import as_word, from_word, join_words, split_words
+from .narrow_extremes import combine_pairs, narrow_source
 
 Tuple = tuple[Value, ...]
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
@@ -61,8 +62,7 @@ def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
     layout = layout_of(op.sources[0])
     elements = [e.element(source) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
-    held = _distinct_tuples(e, op.sources, layout)
-    held = _within_thread(held, along["register"], combine)
+    held = _of_threads(e, op, layout, along["register"], combine)
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
@@ -70,6 +70,15 @@ def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
         # A sum that is asked for late would keep its elements in registers while products are waited for.
         held = {r: tuple(_here(e, value) for value in values) for r, values in held.items()}
     _set_results(e, op, held, layout, axis)
+
+
+def _of_threads(e: KernelEmitter, op: Any, layout: LinearLayout, mask: int, combine: Combine) -> dict[int, Tuple]:
+    """Each thread's elements combined, by the registers that are left."""
+    if (source := narrow_source(op)) is None:
+        return _within_thread(_distinct_tuples(e, op.sources, layout), mask, combine)
+    narrow = {register: value for register, (value,) in _distinct_tuples(e, [source], layout).items()}
+    held, mask = combine_pairs(e, op, narrow, mask)
+    return _within_thread({register: (value,) for register, value in held.items()}, mask, combine)
 
 
 def _here(e: KernelEmitter, value: Value) -> Value:

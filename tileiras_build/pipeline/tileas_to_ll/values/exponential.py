@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ....dialects.nvvm.arithmetic import Ex2Op, FmaPairOp, SaturateOp
+from ....dialects.nvvm.arithmetic import Ex2Op, FmaPairOp, SaturateOp, UpperHalfOp
 from ....dialects.nvvm.generic import FMAOp
 from ...shared.llvm_types import FLOAT, I32, I64
 from ..emission.builder import Builder
@@ -29,12 +29,14 @@ def exp_of_pair(b: Builder, x: SSAValue) -> SSAValue:
     """exp of both numbers of a pair."""
     bounded = [_bounded(b, half) for half in halves(b, x)]
     words = [b.bitcast(both, I64) for both in (pair(b, *bounded), _both(b, RANGE), _both(b, LARGE))]
-    counted = b.cast("bitcast", b.issue(FmaPairOp, *words, type=I64, rounding="rm"), PAIR)
+    counts = b.issue(FmaPairOp, *words, type=I64, rounding="rm")
+    counted = b.cast("bitcast", counts, PAIR)
     whole = b.binary("fadd", counted, _both(b, -(LARGE - LEAST)), PAIR)
     rest = b.issue(FMAOp, x, _both(b, LOG2_E), b.negate(whole), type=PAIR)
     rest = b.issue(FMAOp, x, _both(b, LOG2_E_REST), rest, type=PAIR)
     powers = [b.issue(Ex2Op, half, type=FLOAT, ftz=True) for half in halves(b, rest)]
-    scales = [b.bitcast(b.shift(b.bitcast(half, I32), FRACTION_BITS), FLOAT) for half in halves(b, counted)]
+    counters = b.cast("trunc", counts, I32), b.issue(UpperHalfOp, counts, type=I32)
+    scales = [b.bitcast(b.shift(counter, FRACTION_BITS), FLOAT) for counter in counters]
     return b.binary("fmul", pair(b, *powers), pair(b, *scales), PAIR)
 
 

@@ -30,7 +30,7 @@ def has_pairs(e: KernelEmitter, type: Attribute) -> bool:
 
 def pair(b: Builder, low: Value, high: Value) -> SSAValue[VectorType]:
     """Two numbers as one value; the halves of a pair are that pair."""
-    return _whole(b, low, high) or b.vector((low, high), PAIR)
+    return _whole(b, low, high) or b.vector((low, high), vector(2, b.computed(low).type))
 
 
 def _whole(b: Builder, low: Value, high: Value) -> SSAValue[VectorType] | None:

@@ -100,7 +100,7 @@ class _Exchange:
     """A slice operation on a tile of ``shape``, the slice's being ``part``."""
 
     e: KernelEmitter
-    op: Any
+    op: TableOperation
     element: Element
     shape: tuple[int, ...]
     part: tuple[int, ...]

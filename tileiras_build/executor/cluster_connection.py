@@ -1,0 +1,100 @@
+"""Connects to a Dask scheduler, over TLS where its address says ``tls://``; why that fails in one sentence.
+
+Dask has no passwords and no tokens: both sides of a connection show certificates that the other's CA has signed, and
+who has none gets nowhere. Names of hosts are not compared, so the CA must be the cluster's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import InvalidInput, TileirasError
+from .certificates import Certificates, words_of
+
+REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
+_TLS = "tls://"
+_OPTIONS = "executor_ca=, executor_cert= and executor_key="
+_GIVE = f"give {_OPTIONS}, or Dask's configuration (distributed.comm.tls)"
+_FIELDS = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
+
+
+def connect(address: str, seconds: float, certificates: Certificates) -> Any:
+    """A ``distributed.Client``; what ``certificates`` does not give is as Dask's configuration says.
+
+    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls.
+    """
+    try:
+        import distributed
+    except ImportError:
+        remedy = "pip install 'tileiras-build[cluster]'"
+        raise InvalidInput("executor-missing", f"executor={address} needs Dask", remedy=remedy) from None
+    # Its own lines about lost connections repeat what the diagnostics say.
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    options = {"security": _security(address, certificates), "set_as_default": False, "name": "tileiras-build"}
+    found: list = []
+
+    def ask() -> None:
+        try:
+            found.append(distributed.Client(address, timeout=seconds, **options))
+        except Exception as error:
+            found.append(error)
+
+    # In a thread, since Dask waits for ever for a server that takes the connection and says nothing.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(seconds + 1)
+    if not found or isinstance(found[0], Exception):
+        raise _why(address, found[0] if found else None)
+    return found[0]
+
+
+def _security(address: str, certificates: Certificates) -> Any:
+    from distributed import Security
+
+    given = {field: getattr(certificates, name) for field, name in _FIELDS.items() if getattr(certificates, name)}
+    if not address.startswith(_TLS):
+        if given:
+            raise _tls(f"certificates are given for {address}, which is not encrypted", f"use {_TLS}")
+        return None
+    # A certificate of its own does not go with the key of another one.
+    given |= {"tls_client_key": None} if certificates.cert and not certificates.key else {}
+    security = Security(require_encryption=True, **given)
+    used = Certificates(*(str(getattr(security, field) or "") for field in _FIELDS))
+    if not (used.ca and used.cert):
+        raise _tls(f"executor={address} needs the CA of the cluster and a certificate by it", _GIVE)
+    try:
+        used.check()
+    except OSError as error:
+        files = ", ".join(filter(None, (used.ca, used.cert, used.key)))
+        raise _tls(f"the certificates for {address} cannot be used: {words_of(error)} ({files})", _GIVE) from None
+    return security
+
+
+def _why(address: str, error: BaseException | None) -> TileirasError:
+    """What a user can do about ``error``, None where nobody has answered."""
+    causes = list(_chain(error))
+    broken = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if isinstance(broken, ssl.SSLCertVerificationError):
+        return _tls(f"the scheduler at {address} shows a certificate that does not hold: {words_of(broken)}", _GIVE)
+    if broken is not None and broken.reason == "WRONG_VERSION_NUMBER":
+        return _tls(f"the scheduler at {address} does not speak TLS", "use tcp://, or start it with certificates")
+    if type(error).__name__ == "CommClosedError":
+        if address.startswith(_TLS):
+            return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
+        return _tls(f"the scheduler at {address} ends connections that are not encrypted", f"use {_TLS}, and {_GIVE}")
+    return InvalidInput("executor-away", f"no Dask scheduler answers at {address}", remedy=REMEDY)
+
+
+def _tls(message: str, remedy: str) -> InvalidInput:
+    return InvalidInput("executor-tls", message, remedy=remedy)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
