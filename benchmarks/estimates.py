@@ -3,7 +3,8 @@
     python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--markdown]
 
 The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``): its columns are how many of DRAM's clocks the
-issue slots and a block's latency take. Problems are the full ones of ``gpu/build.py``; a persistent kernel has as many clusters as run together. Where tileiras is not
+issue slots and a block's latency take. Problems are the full ones of ``gpu/build.py``; a persistent kernel
+has as many clusters as run together. Where tileiras is not
 installed its columns are empty. Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
 """
 
@@ -17,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).with_name("gpu")))
 
@@ -27,10 +29,11 @@ from tileiras_build import driver
 from tileiras_build.bytecode.export import Case, export_kernels, load_cases
 from tileiras_build.errors import TileirasError
 from tileiras_build.estimate.kernels import Kernel, read_kernels
-from tileiras_build.estimate.launch import Launch, Shape
+from tileiras_build.estimate.launch import Launch
 from tileiras_build.estimate.machines import machine_of
 from tileiras_build.estimate.model import LATENCY, Estimate, estimate
 from tileiras_build.estimate.problem import launch_of_manifest
+from tileiras_build.estimate.waves import spread
 from tileiras_build.launch_manifest import Launch as Manifest
 from tileiras_build.launch_manifest import read_launch_manifest
 from tileiras_build.targets import Target, parse_targets
@@ -114,42 +117,43 @@ def row(case: Case, code: bytes, target: Target, chosen: KernelSet) -> tuple[str
     except TileirasError as error:
         return (*head, "-", error.id, *["-"] * (len(chosen.header) - len(HEADS) - 2))
     [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
-    launch = launch_of(case, manifest, target)
+    problem = build.problem(case, small=False)
+    programs = _programs(manifest, problem)
     [kernel] = read_kernels(artifacts.cubin).values()
-    ours, theirs = estimate(kernel, launch), _estimate_peer(code, target, launch)
+    ours = estimate(kernel, _launched(kernel, programs, problem["persistent"]))
+    theirs = _estimate_peer(code, target, programs, problem["persistent"])
     ratio = "-" if theirs is None else f"{ours.clocks / theirs.clocks:.2f}"
     return (*head, *chosen.described(ours), *chosen.described(theirs), ratio)
 
 
-def launch_of(case: Case, manifest: Manifest, target: Target) -> Launch:
-    """The full problem of ``gpu/build.py``."""
-    problem = build.problem(case, small=False)
+def _programs(manifest: Manifest, problem: dict[str, Any]) -> Launch:
+    """The full problem of ``gpu/build.py``, with a grid of tile programs."""
     variant = problem["variants"]["full"]
     arrays = [argument.name for argument in manifest.arguments if argument.kind != "scalar"]
     scalars = [argument.name for argument in manifest.arguments if argument.kind == "scalar"]
     settings = {name: "x".join(map(str, shape)) for name, shape in zip(arrays, variant["shapes"], strict=True)}
     settings |= {name: str(value) for name, value in zip(scalars, variant["scalars"], strict=True)}
-    return launch_of_manifest(manifest, settings, _grid(variant["grid"], problem["persistent"], manifest, target))
+    return launch_of_manifest(manifest, settings, tuple(variant["grid"]))
 
 
-def _grid(grid: list[int], persistent: bool, manifest: Manifest, target: Target) -> Shape:
-    if not persistent:
-        return grid[0], grid[1], grid[2]
-    x, y, z = manifest.cluster
-    return min(grid[0], machine_of(target).multiprocessors // (x * y * z) * x), 1, 1
+def _launched(kernel: Kernel, programs: Launch, persistent: bool) -> Launch:
+    """A cluster for each tile program; of a persistent kernel no more of them than run together."""
+    blocks = programs.cluster_blocks
+    x, y, z = programs.grid
+    if persistent:
+        machine, used = machine_of(kernel.target), kernel.resources
+        fits = spread(kernel.target, machine, programs, used.registers, used.shared + programs.shared_memory)
+        x = min(x, machine.multiprocessors * fits.resident // blocks)
+    return replace(programs, grid=(x * blocks, y, z))
 
 
-def _estimate_peer(code: bytes, target: Target, launch: Launch) -> Estimate | None:
+def _estimate_peer(code: bytes, target: Target, programs: Launch, persistent: bool) -> Estimate | None:
     cubin = _peer_cubin(code, target)
     if cubin is None:
         return None
     [kernel] = read_kernels(cubin).values()
-    return estimate(kernel, _peer_launch(kernel, launch))
-
-
-def _peer_launch(kernel: Kernel, launch: Launch) -> Launch:
-    threads = kernel.threads or launch.threads
-    return replace(launch, block=(threads, 1, 1), cluster=kernel.cluster, shared_memory=0)
+    own = replace(programs, block=(kernel.threads or programs.threads, 1, 1), cluster=kernel.cluster, shared_memory=0)
+    return estimate(kernel, _launched(kernel, own, persistent))
 
 
 def _peer_cubin(code: bytes, target: Target) -> bytes | None:

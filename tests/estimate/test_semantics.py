@@ -143,3 +143,8 @@ def test_lanes_of_a_warp():
     assert executed("REDUX.MAX R0, R1", {1: LANES}).raw(R(0)) == 31
     packed = executed("P2R R0, PR, RZ, 0x1", {}, {0: LANES < 2}).raw(R(0))
     assert packed.tolist() == [1, 1] + [0] * 30
+
+
+def test_an_unknown_word_masked_is_unknown():
+    """The third word, which the table does not ask for, decides nothing."""
+    assert executed("LOP3.LUT R0, R1, 0x1f, RZ, 0xc0, !PT", {}).raw(R(0)) is None

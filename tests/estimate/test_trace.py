@@ -105,3 +105,26 @@ def test_a_kernel_s_last_jump_to_itself_ends_it():
 def test_blocks_begin_where_jumps_lead():
     assert [list(block) for block in code(*LOOP).blocks] == [[0, 1], [2, 3, 4, 5], [6]]
     assert launch(grid=(3, 4, 5)).blocks == 60
+
+
+def test_a_vote_reads_what_it_votes_on():
+    """Its condition is followed: the loop ends when no lane is left to say so."""
+    found = trace(
+        ["S2R R0, SR_TID.X", ".L_x_1:", "IADD3 R0, R0, -0x1, RZ", "ISETP.GT.AND P0, PT, R0, RZ, PT",
+         "VOTEU.ANY UP0, P0", "@UP0 BRA `(.L_x_1)", "EXIT"]
+    )  # fmt: skip
+    assert found.passes()[1] == 31 and not found.unknown
+
+
+def test_a_word_is_kept_where_return_addresses_are():
+    found = trace([LOOP[0], "RPCMOV.32 Rpc.LO, R2", "MOV R2, RZ", "RPCMOV.32 R2, Rpc.LO", *LOOP[1:]], [64])
+    assert found.passes()[1] == 16 and not found.unknown
+
+
+def test_lanes_arrive_at_places_of_their_own():
+    """The upper half of a warp arrives at another block's barrier."""
+    lines = [
+        "S2R R0, SR_TID.X", "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R0+URZ], RZ", "EXIT",
+    ]  # fmt: skip
+    [told] = trace(lines).observed[2].told
+    assert (told["place"], told["lanes"], told["place1"], told["lanes1"]) == (0, 16, 16, 16)

@@ -172,11 +172,11 @@ def _logic(warp: Warp, one: Instruction) -> None:
 
 def _table_of(warp: Warp, sources: list[Operand]) -> Lanes:
     rows = sources[3].number
-    values = [warp.value(operand) for operand in sources[:3]]
     # A word that the table does not ask for need not be known.
-    values = [0 if value is None and not _asks(rows, n) else value for n, value in enumerate(values)]
+    asked = [_asks(rows, n) for n in range(3)]
+    values = [warp.value(operand) if asks else 0 for asks, operand in zip(asked, sources, strict=False)]
     if any(value is None for value in values):
-        known = [value for value in values if value is not None]
+        known = [value for asks, value in zip(asked, values, strict=True) if asks and value is not None]
         return 0 if rows in _PRODUCTS and any(map(is_zero, known)) else None
     return _table(rows, *values)  # type: ignore[arg-type]
 

@@ -17,9 +17,11 @@ ZERO = 255  # the number of RZ and URZ
 TRUE = 7  # the number of PT and UPT
 
 REGISTER, UNIFORM, PREDICATE, UNIFORM_PREDICATE = "register", "uniform", "predicate", "uniform predicate"
+PROGRAM_COUNTER = "program counter"  # of returns: two words
 NUMBER, CONSTANT, MEMORY, SPECIAL, LABEL, OTHER = "number", "constant", "memory", "special", "label", "other"
 
 _NAMED = re.compile(r"^(U?)(R|P)(\d+|Z|T)((?:\.\w+)*)$")
+_PROGRAM_COUNTER = {"Rpc.LO": 0, "Rpc.HI": 1}
 _CONSTANT = re.compile(r"^cx?\[([^\]]+)\]\[([^\]]*)\]((?:\.\w+)*)$")
 _MEMORY = re.compile(r"^(\w*)(?:\[([^\]]*)\])?\[([^\]]*)\]((?:\.\w+)*)$")
 _INTEGER = re.compile(r"^-?(0x[0-9a-f]+|\d+)$")
@@ -49,7 +51,7 @@ class Operand:
     @property
     def is_register(self) -> bool:
         """Whether it names a register of a thread or of the warp."""
-        return self.kind in (REGISTER, UNIFORM)
+        return self.kind in (REGISTER, UNIFORM, PROGRAM_COUNTER)
 
     @property
     def is_predicate(self) -> bool:
@@ -80,6 +82,8 @@ def _plain(text: str) -> Operand:
         kind = {"R": REGISTER, "P": PREDICATE, "UR": UNIFORM, "UP": UNIFORM_PREDICATE}[named[1] + named[2]]
         number = {"Z": ZERO, "T": TRUE}.get(named[3])
         return Operand(kind, int(named[3]) if number is None else number, selected=_points(named[4]))
+    if text in _PROGRAM_COUNTER:
+        return Operand(PROGRAM_COUNTER, _PROGRAM_COUNTER[text])
     if constant := _CONSTANT.match(text):
         parts, offset = _address(constant[2])
         bank = read_operand(constant[1])

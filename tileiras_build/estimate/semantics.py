@@ -117,7 +117,7 @@ def _read_special(warp: Warp, one: Instruction) -> None:
         warp.set_wide(result, value)
 
 
-def _load_constant(warp: Warp, one: Instruction) -> None:
+def _copy_words(warp: Warp, one: Instruction) -> None:
     result, source = one.operands[:2]
     for further in range(_registers(one.modifiers)):
         warp.set(result, warp.raw(source, further), further)
@@ -263,7 +263,7 @@ SEMANTICS: dict[str, Handler] = {
     **INTEGERS,
     "ISETP": _compare, "FSETP": _compare_floats, "SEL": _choose, "FSEL": _choose, "P2R": _pack_truths,
     "R2P": _unpack_truths,
-    "S2R": _read_special, "S2UR": _read_special, "CS2R": _read_special, "LDC": _load_constant, "LDCU": _load_constant,
+    "S2R": _read_special, "S2UR": _read_special, "CS2R": _read_special, "LDC": _copy_words, "LDCU": _copy_words, "RPCMOV": _copy_words,
     "R2UR": _to_uniform, "ELECT": _elect, "VOTE": _vote, "SHFL": _shuffle, "REDUX": _reduce, "CREDUX": _reduce,
     "I2F": _to_float, "I2FP": _to_float, "F2I": _to_integer, "MUFU": _special_function,
     "FADD": _float_arithmetic(lambda a, b: a + b), "FMUL": _float_arithmetic(lambda a, b: a * b),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .machine_code import Instruction, MachineCode
-from .operands import MEMORY, PREDICATE, REGISTER, TRUE, UNIFORM, UNIFORM_PREDICATE, ZERO, Operand
+from .operands import MEMORY, PREDICATE, PROGRAM_COUNTER, REGISTER, TRUE, UNIFORM, UNIFORM_PREDICATE, ZERO, Operand
 
 # Where each kind of register begins in a set of bits.
-_BASES = {REGISTER: 0, UNIFORM: 256, PREDICATE: 512, UNIFORM_PREDICATE: 520}
+_BASES = {REGISTER: 0, UNIFORM: 256, PREDICATE: 512, UNIFORM_PREDICATE: 520, PROGRAM_COUNTER: 528}
 _NOWHERE = {REGISTER: ZERO, UNIFORM: ZERO, PREDICATE: TRUE, UNIFORM_PREDICATE: TRUE}
 # Opcodes whose first operand is no result.
 _NO_RESULT = (
@@ -20,6 +20,7 @@ _NO_RESULT = (
     "NOP", "RET", "BRX", "DEPBAR", "ARRIVES", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "UBLKCP", "UBLKRED", "UTCHMMA",
     "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCBAR", "UTCCP", "STTM", "CCTL", "WARPSYNC", "CALL", "STAS", "BPT", "FENCE",
 )  # fmt: skip
+_VOTES = ("VOTE", "VOTEU")  # whose last operand is what is voted on
 _TRUTHS_ONLY = ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "SYNCS", "USETMAXREG", "R2P", "ELECT")
 _NAMES_BARRIER = ("UTMALDG", "UBLKCP")  # in the register behind the place in shared memory
 _WIDE = frozenset({"WIDE", "HI", "64", "U64", "S64"})
@@ -28,7 +29,7 @@ _SIZES = {"64": 2, "128": 4, "256": 8}
 
 def _bit(operand: Operand, further: int = 0) -> int:
     base = _BASES.get(operand.kind)
-    if base is None or operand.number == _NOWHERE[operand.kind]:
+    if base is None or operand.number == _NOWHERE.get(operand.kind):
         return 0
     return 1 << base + operand.number + further
 
@@ -38,6 +39,8 @@ def results_of(one: Instruction) -> tuple[Operand, ...]:
     name = one.opcode.removeprefix("U")
     if one.opcode in _NO_RESULT or not one.operands:
         return ()
+    if one.opcode in _VOTES:
+        return one.operands[:-1]
     leading = 0
     while leading < len(one.operands) and one.operands[leading].is_predicate:
         leading += 1

@@ -20,11 +20,11 @@ from .instruction_classes import TENSOR, is_product, pipe_clocks, product
 from .launch import Launch
 from .machine_code import NO_BARRIER, Instruction, MachineCode
 from .machines import L2_BYTES, PARTITIONS, Machine
+from .mbarriers import Phases, Told, of_each_block
 from .trace import WarpTrace
 from .work import ASYNC_LOADS, ASYNC_STORES, Work, expected_bytes
 
 SCOREBOARDS = 6
-Told = dict[str, int | None]
 # Clocks until a result is there, of instructions whose time no table of machines.py has [Jia et al., arXiv 1804.06826, table
 # 4.1, and Luo et al., arXiv 2402.13499: between 18 and 30 on all generations].
 _MEDIUM, _PRODUCT_LATENCY, _BARRIER = 22.0, 33.0, 20.0
@@ -53,25 +53,6 @@ def average(found: Sequence[Timeline]) -> Timeline:
     )
     most = max(one.in_flight for one in found)
     return Timeline(clocks, prologue, epilogue, most, sum(one.forced for one in found))
-
-
-@dataclass
-class _Phases:
-    """An mbarrier: what the phase under way lacks, and when those before it were complete."""
-
-    count: int = 1
-    arrivals: int = 0
-    bytes: float = 0.0
-    latest: float = 0.0
-    completed: list[float] = field(default_factory=list)
-
-    def settle(self) -> bool:
-        """End the phase if nothing is lacking."""
-        if self.arrivals < self.count or self.bytes > 0.5:
-            return False
-        self.completed.append(self.latest)
-        self.arrivals, self.bytes, self.latest = 0, 0.0, 0.0
-        return True
 
 
 @dataclass
@@ -126,7 +107,7 @@ class _Cluster:
         self.latency, self.rate = latency, rate
         self.free: dict[tuple, float] = defaultdict(float)
         self.barriers: dict[object, list[tuple[_Runner, float]]] = defaultdict(list)
-        self.phases: dict[int, _Phases] = defaultdict(_Phases)
+        self.phases: dict[int, Phases] = defaultdict(Phases)
         self.waiting: dict[object, list[_Runner]] = defaultdict(list)
         self.queue: list[tuple[float, int, _Runner]] = []
         self.copied: dict[int, float] = {}
@@ -302,7 +283,7 @@ class _Cluster:
         if one.opcode == "SYNCS":
             return self._mbarrier(runner, one, told, start)
         if one.opcode == "UTCBAR":
-            told = {**told, "lanes": 1}
+            told = of_each_block(one, told)
         self._arrive(told, max(start, self._done_before(runner, one)) + _MEDIUM)
         return start + _MEDIUM
 
@@ -357,11 +338,11 @@ class _Cluster:
         return start + _MEDIUM
 
     def _wait_for_phase(
-        self, runner: _Runner, one: Instruction, told: Told, phases: _Phases, start: float
+        self, runner: _Runner, one: Instruction, told: Told, phases: Phases, start: float
     ) -> float | None:
         parity = (told.get("word") or 0) >> 31 & 1
         done = len(phases.completed)
-        if done % 2 != parity:
+        if phases.count is None or done % 2 != parity:
             when = phases.completed[-1] if done else 0.0
             runner.time = max(runner.time, when)
             return runner.time + _MEDIUM
@@ -374,11 +355,12 @@ class _Cluster:
 
     def _arrive(self, told: Told, time: float) -> None:
         """Each lane that executes an arrival is one; that of tensor cores is one in any case."""
-        if (place := told.get("place")) is None:
-            return
-        phases = self.phases[place]
-        phases.arrivals += told.get("lanes") or 1
-        self._settle(place, phases, time)
+        for number in ("", *range(1, WARP)):
+            if (place := told.get(f"place{number}")) is None:
+                return
+            phases = self.phases[place]
+            phases.arrivals += told.get(f"lanes{number}") or 1
+            self._settle(place, phases, time)
 
     def _deliver(self, runner: _Runner, told: Told, start: float) -> float:
         barrier = told.get("barrier")
@@ -390,7 +372,7 @@ class _Cluster:
             self._settle(barrier, phases, done)
         return start + _MEDIUM
 
-    def _settle(self, place: int, phases: _Phases, time: float) -> None:
+    def _settle(self, place: int, phases: Phases, time: float) -> None:
         phases.latest = max(phases.latest, time)
         if phases.settle():
             for other in self.waiting.pop(("mbarrier", place), []):

@@ -287,6 +287,19 @@ def _told(warp: Warp, one: Instruction) -> dict[str, int | None]:
         elif operand.is_register and not operand.is_predicate:
             found["word"] = _first(warp, warp.value(operand))
     found["lanes"] = int(warp.lanes.sum())
+    if "ARRIVE" in one.modifiers:
+        found |= _arrivals(warp, one)
+    return found
+
+
+def _arrivals(warp: Warp, one: Instruction) -> dict[str, int | None]:
+    """Each place at which lanes arrive, with their number: the first, and others as ``place1`` and ``lanes1``."""
+    address = next((warp.address(operand) for operand in one.operands if operand.kind == "memory"), None)
+    if not isinstance(address, np.ndarray):
+        return {}
+    found: dict[str, int | None] = {}
+    for number, (place, lanes) in enumerate(zip(*np.unique(address[warp.lanes], return_counts=True), strict=True)):
+        found |= {f"place{number or ''}": int(place), f"lanes{number or ''}": int(lanes)}
     return found
 
 

@@ -10,6 +10,7 @@ from .operands import (
     CONSTANT,
     NUMBER,
     PREDICATE,
+    PROGRAM_COUNTER,
     REGISTER,
     TRUE,
     UNIFORM,
@@ -19,6 +20,7 @@ from .operands import (
 )
 
 SIGN = 0x80000000
+_WORDS = (REGISTER, UNIFORM, PROGRAM_COUNTER)  # ptxas keeps words in the register of return addresses, too
 
 
 class Warp:
@@ -32,7 +34,7 @@ class Warp:
         self.special, self.constants = special, constants
         self.active: np.ndarray | None = None
         self.local: dict[int, Lanes] = {}
-        self._words: dict[str, list[Lanes]] = {kind: [None] * (ZERO + 1) for kind in (REGISTER, UNIFORM)}
+        self._words: dict[str, list[Lanes]] = {kind: [None] * (ZERO + 1) for kind in _WORDS}
         self._truths: dict[str, list[Truth]] = {kind: [None] * (TRUE + 1) for kind in (PREDICATE, UNIFORM_PREDICATE)}
         for words in self._words.values():
             words[ZERO] = 0
@@ -124,7 +126,7 @@ class Warp:
         if words is None or operand.number == ZERO:
             return
         register = min(operand.number + further, ZERO - 1)
-        if self.active is not None and operand.kind == REGISTER and words[register] is not None:
+        if self.active is not None and operand.kind != UNIFORM and words[register] is not None:
             # Where nothing was known before, the other lanes are not asked.
             value = select(self.active, value, words[register])
         words[register] = value if value is None else value & MASK

@@ -1,0 +1,21 @@
+"""estimate/mbarriers.py: phases end when nothing is lacking; a multicast tells the blocks that its mask names."""
+
+from tests.estimate.handwritten import code
+from tileiras_build.estimate.mbarriers import Phases, of_each_block
+
+
+def test_a_phase_lacks_arrivals_and_bytes():
+    phases = Phases(count=2, bytes=16.0)
+    for arrivals, bytes in ((1, 0.0), (2, 16.0)):
+        phases.arrivals, phases.bytes = arrivals, bytes
+        assert not phases.settle()
+    phases.bytes, phases.latest = 0.0, 7.0
+    assert phases.settle() and phases.completed == [7.0] and phases.arrivals == 0
+
+
+def test_tensor_cores_arrive_where_their_mask_says():
+    [own] = code("UTCBAR [UR4], URZ").instructions
+    [all] = code("UTCBAR.2CTA.MULTICAST [UR4], URZ, UR5").instructions
+    told = {"place": 0x1000108, "word": 5}
+    assert of_each_block(own, told) == {"place": 0x1000108, "word": 5, "lanes": 1}
+    assert of_each_block(all, told) == {"place": 0x108, "lanes": 1, "place1": 0x2000108, "lanes1": 1}
