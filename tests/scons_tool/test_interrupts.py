@@ -27,8 +27,8 @@ socket.getaddrinfo = lambda *_, **__: print("asked", flush=True) or time.sleep(1
 """
 STUCK_START = """
 import time
-from tileiras_build.executor import cluster
-cluster._connect = lambda *_: print("asked", flush=True) or time.sleep(1000)
+from tileiras_build.executor import cluster_connection
+cluster_connection.connect = lambda *_: print("asked", flush=True) or time.sleep(1000)
 """
 
 
