@@ -44,8 +44,8 @@ PASSES = (
     LegalizeDot,  # before layouts: it changes the types of operands
     PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
     DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
-    SplitProducts,  # after DistributeOverCtas: tiles are one CTA's; before the choice of copies, which need two stages
-    ComputeInParts,  # after SplitProducts: operands have their depth; before ChooseOccupancy, which asks how much is kept
+    ComputeInParts,  # after DistributeOverCtas: tiles are one CTA's; before ChooseOccupancy, which asks how much is kept
+    SplitProducts,  # after ComputeInParts: tiles have their rows; before the choice of copies, which need two stages
     ChooseOccupancy,  # after DistributeOverCtas: products have their sizes; before SelectAsync: it asks what fits
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers

@@ -5,8 +5,8 @@ Out:   where the sums of a loop's products, and left operands that stay in regis
        a loop around the program of the kernel: each of its turns loads, computes and stores one of two, four or eight
        equal parts of the tiles, the fewest with which they fit. Scalars and views that are the same in each turn stay
        before it.
-After: distribute_over_ctas (tiles are one CTA's), split_products (operands have their depth). Before: choose_occupancy, and
-       all passes that choose warps and copies.
+After: distribute_over_ctas (tiles are one CTA's). Before: split_products (which asks how large tiles are),
+       choose_occupancy, and all passes that choose warps and copies.
 Sound: a division follows the rules of analysis/cta_split: no part needs another one, and what the program accesses in an
        order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
        leaves the kernel whole.
@@ -20,7 +20,9 @@ from xdsl.ir import Block, Operation, Region
 from ...dialects.facts import is_entry
 from ...dialects.ir import erase
 from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...layouts.tensor_memory import ROWS
 from ..analysis.budget import choose_warps, kept_words_fit
+from ..analysis.chained_products import chains_of
 from ..analysis.cta_split import Undivided
 from ..analysis.kept_tiles import kept_words
 from ..analysis.kinds import is_pure, is_tile
@@ -50,6 +52,9 @@ class ComputeInParts(EdgePass):
 
 
 def _fits(func: Operation, job: Job) -> bool:
+    """Whether the threads of a CTA have registers for what products keep, and rows of scores one thread each."""
+    if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chains_of(func)):
+        return False
     return kept_words_fit(kept_words(func, job.target), choose_warps(func, job), job.target)
 
 

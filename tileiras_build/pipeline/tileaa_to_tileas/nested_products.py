@@ -36,7 +36,7 @@ ContinueOp, CreateTokenOp, DotOp, ExtractSliceOp, ForOp = (
 def nest(loop: TableOperation, job: Job) -> None:
     """Give products of a loop loops of their own, in which what is loaded for all of them fits twice, or nearly."""
     products = _products(loop)
-    if not products or sum(product.bytes for product in products) <= job.target.max_shared_memory:
+    if sum(product.bytes_inside for product in products) <= job.target.max_shared_memory:
         return
     ctas = occupancy(kernel_of(loop), job) or 1
     while not two_stages_fit(ctas * (BESIDE_BYTES // LEAST_STAGES + sum(product.bytes for product in products)), job):
@@ -61,6 +61,12 @@ class _Nested:
     def bytes(self) -> int:
         """Of the tiles that one step loads."""
         return sum(operand.bytes for operand, _ in self.loaded.values()) // self.factor
+
+    @property
+    def bytes_inside(self) -> int:
+        """Of the tiles that an iteration loads."""
+        block = self.product.parent
+        return sum(operand.bytes for operand, _ in self.loaded.values() if operand.load.parent is block)
 
     @property
     def may_be_shorter(self) -> bool:

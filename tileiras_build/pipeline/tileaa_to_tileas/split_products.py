@@ -6,7 +6,7 @@ Out:   where the two tiles of two iterations are more than the target's shared m
        In other counted loops whose products load more in one iteration than shared memory holds, each product is a loop of
        its own over k, as often as two tiles of all that they load fit, or nearly. What such a product loads before the
        loop is loaded again in each step, and of what is computed a step takes its slice.
-After: legalize_dot (operand types are the target's), distribute_over_ctas (tiles are one CTA's). Before: order_tokens, and
+After: legalize_dot (operand types are the target's), compute_in_parts (tiles have their rows). Before: order_tokens, and
        all passes that choose copies.
 Sound: step i of the old loop is steps i f to i f + f - 1 of the new one, which load what it loaded, in order of k, and the
        sum of a product over k is that of its parts in that order. Nothing else in the loop depends on its index, writes
