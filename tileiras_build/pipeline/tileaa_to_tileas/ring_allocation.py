@@ -32,6 +32,7 @@ from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
 from .agent_rings import Fetch, Ring, Stages, Sum, residents_of
 from .inserted import insert_before
+from .parts_of_conversions import limit_parts
 from .tma_descriptors import descriptor_of
 
 SMALL_PART_BYTES = SAVINGS[1].part_bytes
@@ -78,9 +79,9 @@ class RingAllocation:
 
     def _limit_parts(self, body: Block) -> None:
         """Have tiles that change their layout while a ring turns pass in small parts."""
-        for op in (op for top in self._early(body) for op in walk(top)):
+        for op in [op for top in self._early(body) for op in walk(top)]:
             if isinstance(op, ConvertLayoutOp):
-                op.part_bytes = SMALL_PART_BYTES
+                limit_parts(op, SMALL_PART_BYTES, self.job)
 
     def _stages_beside(self, body: Block) -> int:
         size = sum(group[0].stage_bytes for group in self.groups)
