@@ -331,8 +331,9 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
 However products are carried out, that is what comes out: steps of one tile along k are added together, in parts that fit a
-cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`); `python
-benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
+cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`), and, once a process
+has made 2^30 multiplications, by machine code that LLVM makes for this CPU where all sums are (`emulator/machine_code.py`);
+`python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
 `sums="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in
 float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results
