@@ -93,9 +93,9 @@ def _targets(options: argparse.Namespace) -> list[Target]:
 def _job(options: argparse.Namespace, target: Target) -> Job:
     from .book.serializers import read_level
 
-    files = {"libdevice": options.libdevice or None, "ptxas": options.ptxas or None}
-    choices = {"serializer": options.serializer, "strategy": options.strategy}
-    return check_debug(Job(target, read_level(options.opt), options.lineinfo, options.device_debug, **files, **choices))
+    level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
+    files = (options.libdevice or None, options.ptxas or None)
+    return check_debug(Job(target, level, lines, debug, *files, options.serializer, options.strategy))
 
 
 def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> dict[str, bytes]:

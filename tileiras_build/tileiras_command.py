@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -90,7 +90,12 @@ def _level(text: str) -> int:
 # Options of builds, and what they are called here; those that only a job has; how their text is read.
 _OF_PROJECT = {"sm": "gpu-name", "opt": "opt-level", "lineinfo": "lineinfo", "debug": "device-debug"}
 _OF_JOB = ("ptxas", "libdevice", "serializer")
-_READ = {"sm": _only_target, "opt": _level, "lineinfo": partial(yes_no, "lineinfo"), "debug": partial(yes_no, "debug")}
+_READ: dict[str, Callable[[str], object]] = {
+    "sm": _only_target,
+    "opt": _level,
+    "lineinfo": partial(yes_no, "lineinfo"),
+    "debug": partial(yes_no, "debug"),
+}
 
 
 def _run(line: CommandLine, in_project: bool) -> int:
@@ -178,15 +183,15 @@ def _check_configuration(line: CommandLine, version: str) -> None:
 # ---- compiling -----------------------------------------------------------------------------------
 def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None:
     from .executor.forked import ForkedExecutor
-    from .pipeline.job import Job
+    from .pipeline.job import SERIALIZERS, Job
+    from .pipeline.strategies import AUTO
     from .targets import find_target
 
     debug = bool(line["device-debug"])
     # Who launches a cubin from this command knows nothing of a manifest, so nothing may need tensor maps.
     level, lines = line["opt-level"], bool(line["lineinfo"]) and not debug
-    job = Job(
-        find_target(line["gpu-name"]), level, lines, debug, strategy="unspecialize" if level else "auto", **project
-    )
+    files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
+    job = Job(find_target(line["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
     categories = remark_categories(line)
     try:
         cubin, remarks = ForkedExecutor().run(
