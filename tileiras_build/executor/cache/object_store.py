@@ -29,6 +29,7 @@ PROTOCOLS = {
     "file": ("", "s3"),
     "memory": ("", "s3"),
 }
+_OPTIONS = {"file": {"auto_mkdir": True}}
 
 
 def check_library(address: str) -> None:
@@ -74,7 +75,8 @@ class _Files:
         from fsspec.core import url_to_fs
 
         # What others have written since it was listed is there, too.
-        self._system, self._root = url_to_fs(address, use_listings_cache=False)
+        options = _OPTIONS.get(address.partition("://")[0].lower(), {})
+        self._system, self._root = url_to_fs(address, use_listings_cache=False, **options)
 
     def read(self, path: str, limit: int) -> bytes | None:
         """At most ``limit`` + 1 bytes; None where there is no file."""
@@ -90,13 +92,8 @@ class _Files:
             raise
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file, and where there must be folders, them first."""
-        path = f"{self._root}/{path}"
-        try:
-            self._system.pipe_file(path, data)
-        except FileNotFoundError:
-            self._system.makedirs(path.rpartition("/")[0], exist_ok=True)
-            self._system.pipe_file(path, data)
+        """Write a file. Not where there is no bucket: whoever has misspelled it wants none."""
+        self._system.pipe_file(f"{self._root}/{path}", data)
 
 
 def _worded(request: Callable[[], T]) -> T:
