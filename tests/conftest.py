@@ -5,6 +5,7 @@ and which takes which tests.
 """
 
 import os
+import signal
 from itertools import groupby
 
 import pytest
@@ -38,6 +39,9 @@ def pytest_configure(config):
     cpu_report.register(config)
     # A server would outlive the tests, and answer for code that they judge.
     os.environ.setdefault("TILEIRAS_SERVER", "0")
+    # A shell's background job ignores Ctrl-C, and so would every program that tests stop by it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         compiled_once.open_session()
 

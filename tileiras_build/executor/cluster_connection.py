@@ -7,6 +7,7 @@ who has none gets nowhere. Names of hosts are not compared, so the CA must be th
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -35,7 +36,10 @@ def connect(address: str, seconds: float, certificates: Certificates) -> Any:
     # Its own lines about lost connections repeat what the diagnostics say.
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    options = {"security": _security(address, certificates), "set_as_default": False, "name": "tileiras-build"}
+    security = _security(address, certificates)
+    if security is not None:
+        _shake_hands(address, security, seconds)
+    options = {"security": security, "set_as_default": False, "name": "tileiras-build"}
     found: list = []
 
     def ask() -> None:
@@ -75,14 +79,33 @@ def _security(address: str, certificates: Certificates) -> Any:
     return security
 
 
+def _shake_hands(address: str, security: Any, seconds: float) -> None:
+    """Raise executor-tls where the two sides cannot agree: Dask tries again until its time is over, and then may not know."""
+    host, _, port = address.removeprefix(_TLS).rpartition(":")
+    context = security.get_connection_args("client")["ssl_context"]
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as plain:
+            with context.wrap_socket(plain, server_hostname=host.strip("[]")) as encrypted:
+                encrypted.recv(1)  # whether the scheduler takes the certificate, it says behind the handshake
+    except ssl.SSLError as error:
+        raise _of_handshake(address, error) from None
+    except (OSError, ValueError):
+        return  # nobody there, or slow: the client waits, and says so
+
+
+def _of_handshake(address: str, error: ssl.SSLError) -> TileirasError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _tls(f"the scheduler at {address} shows a certificate that does not hold: {words_of(error)}", _GIVE)
+    if error.reason == "WRONG_VERSION_NUMBER":
+        return _tls(f"the scheduler at {address} does not speak TLS", "use tcp://, or start it with certificates")
+    return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
+
+
 def _why(address: str, error: BaseException | None) -> TileirasError:
     """What a user can do about ``error``, None where nobody has answered."""
-    causes = list(_chain(error))
-    broken = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
-    if isinstance(broken, ssl.SSLCertVerificationError):
-        return _tls(f"the scheduler at {address} shows a certificate that does not hold: {words_of(broken)}", _GIVE)
-    if broken is not None and broken.reason == "WRONG_VERSION_NUMBER":
-        return _tls(f"the scheduler at {address} does not speak TLS", "use tcp://, or start it with certificates")
+    broken = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
+    if broken is not None:
+        return _of_handshake(address, broken)
     if type(error).__name__ == "CommClosedError":
         if address.startswith(_TLS):
             return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
