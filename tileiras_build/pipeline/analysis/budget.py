@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects.cute import layout_of
+from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...targets import WARP, Target
 from ..job import Job
@@ -157,7 +158,9 @@ def ctas_beside_rows(words: int, warps: int, target: Target) -> int:
 
 # ---- stages in shared memory -----------------------------------------------------------------------
 LEAST_STAGES = 2  # one fills while another is read
-MOST_FETCHED_STAGES, MOST_COPIED_STAGES = 6, 4  # of TMA, of all threads' copies: more hide no more latency
+MOST_COPIED_STAGES = 4  # of all threads' copies: more hide no more latency
+# Of TMA, as far as shared memory goes; where each stage has columns of tensor memory for its scales, too, those are short.
+MOST_FETCHED_STAGES, MOST_SCALED_STAGES = 16, 6
 # Bytes beside the stages of a ring: mbarriers, and what aligning it may cost.
 BESIDE_STAGES = 1024
 
@@ -167,6 +170,11 @@ def two_stages_fit(size: int, job: Job, parts: int = 1) -> bool:
     return LEAST_STAGES * size // parts + BESIDE_STAGES <= job.target.max_shared_memory
 
 
+def most_stages(product: TableOperation) -> int:
+    """The most stages of the tiles that TMA fetches for a product."""
+    return MOST_FETCHED_STAGES if product.lhs_scale is None else MOST_SCALED_STAGES
+
+
 def choose_stages(size: int, taken: int, ctas: int, job: Job, least: int = LEAST_STAGES) -> tuple[int, int]:
     """(stages of ``size`` bytes beside ``taken`` ones, CTAs that have them): fewer CTAs rather than less than the ``least``.
 
@@ -174,7 +182,7 @@ def choose_stages(size: int, taken: int, ctas: int, job: Job, least: int = LEAST
     """
     stages = 0
     for count in range(ctas, 0, -1):
-        stages = max(0, (job.target.max_shared_memory // count - taken) // size)
+        stages = max(0, (job.target.shared_memory_of(count) - taken) // size)
         if stages >= least:
             return stages, count
     return stages, 1

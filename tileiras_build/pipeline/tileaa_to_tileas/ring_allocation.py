@@ -18,8 +18,8 @@ from ..analysis.budget import (
     BESIDE_STAGES,
     LEAST_STAGES,
     MOST_COPIED_STAGES,
-    MOST_FETCHED_STAGES,
     choose_stages,
+    most_stages,
     resident_ctas,
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
@@ -78,7 +78,7 @@ class RingAllocation:
             stages, self.ctas = choose_stages(size, beside, most, self.job, least)
             if stages >= least:
                 break
-        return max(1, min(stages, MOST_FETCHED_STAGES))
+        return max(1, min(stages, *(most_stages(ring.product) for ring in self.rings)))
 
     def _scratch_beside(self, body: Block) -> int:
         """Bytes that are in use while rings hold tiles: until the last of their loops."""
