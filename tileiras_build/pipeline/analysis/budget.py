@@ -165,9 +165,9 @@ MOST_FETCHED_STAGES, MOST_SCALED_STAGES = 16, 6
 BESIDE_STAGES = 1024
 
 
-def two_stages_fit(size: int, job: Job, parts: int = 1) -> bool:
-    """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``."""
-    return LEAST_STAGES * size // parts + BESIDE_STAGES <= job.target.max_shared_memory
+def two_stages_fit(size: int, job: Job, parts: int = 1, taken: int = 0) -> bool:
+    """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``, beside ``taken`` ones."""
+    return LEAST_STAGES * size // parts + BESIDE_STAGES + taken <= job.target.max_shared_memory
 
 
 def most_stages(product: TableOperation) -> int:
