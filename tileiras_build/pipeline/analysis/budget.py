@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation
@@ -17,6 +17,7 @@ from ...dialects.ir import walk
 from ...targets import WARP, Target
 from ..job import Job
 from ..shared.accessors import row
+from ..shared.element_types import element_of
 from ..shared.optimization_hints import occupancy
 from .kept_tiles import kept_words
 
@@ -139,10 +140,15 @@ def resident_ctas(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
     if asked := occupancy(kernel, job):
         return asked
-    accumulators = sum(layout_of(op.results[0]).num_registers for op in walk(loop) if op.name == "nv_tileas.dot")
+    accumulators = sum(_registers_of(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
     warps = row(kernel).num_warps + row(kernel).producer_warps
     taken = WARP * warps * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
+
+
+def _registers_of(tile: SSAValue) -> int:
+    """Of a thread, for its elements of a tile; small ones may have one each."""
+    return layout_of(tile).num_registers * max(1, element_of(tile.type).bits // 32)
 
 
 # What a thread needs beside a row that waits for a reduction: the numbers at hand, addresses, sums.
