@@ -28,6 +28,7 @@ from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
 from ..analysis.kinds import is_tile
 from ..analysis.operand_chains import kernel_of
+from ..analysis.ring_lives import RingLife
 from ..analysis.scratch_sizes import largest_scratch
 from ..contracts import EdgePass
 from ..job import Job
@@ -89,11 +90,13 @@ def _only_multiplies(kernel: Operation, block: Block, loads: list[CopiedLoad]) -
 
 
 def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
-    """Bytes that a ring of this loop must leave: rings of other loops, and scratch that is used while it turns."""
-    rings = sum(row(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
+    """Bytes that a ring of this loop must leave: other rings, and scratch that is used while these or it hold tiles."""
+    rings = [row(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
+    lives = [RingLife.of(ring) for ring in rings]
     gone = {op for load in loads for op in load.chain}
+    beside = {op for op in walk(kernel) if any(life.covers(op) for life in lives)}.union(walk(loop)) - gone
     small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
-    return rings + small + largest_scratch((op for op in walk(loop) if op not in gone), job)
+    return sum(ring.result.type.size_bytes for ring in rings) + small + largest_scratch(beside, job)
 
 
 def _is_simple(block: Block) -> bool:
