@@ -6,7 +6,8 @@ Out:   the loads are asynchronous copies, several iterations ahead, into nv_tile
        barrier, and starts the copy of the stage that the last iteration freed: behind its first product, where there
        are more than two stages. Where no two stages fit, the operands of one product are copied while another is
        computed, and next to each product stand a wait and a barrier. ``occupancy`` on a kernel of one product in a loop
-       of nothing else, where several CTAs have registers and stages: told so, ptxas leaves each its registers.
+       of nothing else, where several CTAs have registers and stages and no copy ends inside a vector: told so, ptxas
+       leaves each its registers.
 After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
        would run past the last iteration is disabled and leaves zeros in a stage that no one reads. A stage is
@@ -83,7 +84,11 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], 
 
 
 def _only_multiplies(kernel: Operation, block: Block, loads: list[CopiedLoad]) -> bool:
-    """Whether a kernel has one product, and its loop no other tiles than what is copied for it."""
+    """Whether a kernel has one product, and its loop no other tiles than what is copied for it, in whole vectors: how many bytes
+    there are takes more registers.
+    """
+    if any(load.ragged for load in loads):
+        return False
     moved = {op for load in loads for op in (load.load, *load.chain)}
     tiles = (op for op in block.ops if op not in moved and any(map(is_tile, op.results)))
     return [op.name for op in walk(kernel) if op.name == DOT] == [op.name for op in tiles] == [DOT]
