@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled_once import once, shared_folder
-from tileiras_build.scons_tool.build_options import OPTIONS
+from tileiras_build.project_options import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 # Without the default tools SCons looks for no compilers of C, which takes a sixth of a run; the examples' scripts do that.

@@ -20,12 +20,12 @@ from SCons.Builder import Builder
 from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
 from ..files import write_files
+from ..packages.portable import AUTO, NONE, portable_target
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
 from .build_options import fail
 from .partial import LibraryAlias
-from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .reading import READING
 from .report import CURRENT, shown
