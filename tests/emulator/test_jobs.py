@@ -92,6 +92,7 @@ def test_batches_are_small_where_that_costs_little():
     assert plan(ctas=64, took={32: 3.2, 16: 1.6}).batch(64, 2) == 8  # four for each
     assert plan(ctas=64, took={32: 3.2, 16: 2.0}).batch(64, 2) == 32  # one for each
     assert plan(ctas=1 << 12, took=LONG).batch(1 << 12, 2) == SIZE
+    assert plan(ctas=80, took={32: 3.2, 16: 3.0}).batch(80, 2) == 20  # two for each, as large as the others
 
 
 # ---- launches

@@ -124,7 +124,8 @@ class Plan:
     def batch(self, ctas: int, jobs: int) -> int:
         """CTAs of a batch where ``jobs`` processes share so many; a whole number of clusters."""
         own, cluster = -(-ctas // jobs), self.program.cluster_size
-        count = min(self.size, max(-(-own // self._pieces(own)), min(own, -(-LEAST_THREADS // self.threads))))
+        each = -(-own // max(self._pieces(own), -(-own // self.size)))  # as large as the others
+        count = min(max(each, -(-LEAST_THREADS // self.threads)), own, self.size)
         return -(-count // cluster) * cluster
 
     def _pieces(self, own: int) -> int:
