@@ -7,7 +7,7 @@ one is killed when a third of the cubins are there; each worker is a process of 
 same bytes. Fewer cores than workers, or other work on the machine, hardly change the CPU time of each process, so that is what
 is compared, without what Dask's processes take by the clock when nothing is asked of them: a build takes at least as long as its longest process (the ``scons`` process, the scheduler, the busiest worker with
 its compilers), and at most as long as one after the other, where workers do nothing while SCons thinks. The truth lies between the
-two; the ratio that counts is the second one, which is the smaller.
+two. The idle time is a sample: where the workers' times of two builds have different sums, so far the ratios are uncertain.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tileiras_build.targets import parse_targets
 from tileiras_build.terminal import table_text
 
 _LOOK = 0.1  # seconds
-_SETTLE = 5.0  # seconds
+_IDLE = 10.0  # seconds for which the idle cluster is watched, when the build is done
 _PATIENCE = 120.0  # seconds for a process of Dask to be there
 _KILLED_AFTER = 1 / 3  # of the cubins
 
@@ -84,10 +84,6 @@ class Cluster:
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         self.workers = [self._start("worker", self.address, *options) for _ in range(workers)]
         self._await_workers(workers)
-        time.sleep(_SETTLE)
-        before = self._used()
-        time.sleep(_SETTLE)
-        self._idle = [(after - start) / _SETTLE for start, after in zip(before, self._used())]
         self._since, self._before = time.perf_counter(), self._used()
 
     def __enter__(self) -> Cluster:
@@ -109,10 +105,11 @@ class Cluster:
 
     def seconds(self) -> list[float]:
         """CPU seconds since all were there: of the scheduler, and of each worker with all that it has started."""
-        clock = time.perf_counter() - self._since
-        return [
-            max(0.0, after - start - idle * clock) for start, idle, after in zip(self._before, self._idle, self._used())
-        ]
+        clock, used = time.perf_counter() - self._since, self._used()
+        time.sleep(_IDLE)
+        # Who was killed is idle no more.
+        idle = [(later - now) / _IDLE for now, later in zip(used, self._used())]
+        return [now - start - rate * clock for start, now, rate in zip(self._before, used, idle)]
 
     def _used(self) -> list[float]:
         return [_cpu_below(process.pid) for process in (self.scheduler, *self.workers)] + self._lost
