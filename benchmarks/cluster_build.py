@@ -2,12 +2,14 @@
 
     python benchmarks/cluster_build.py [--kernels 400] [--sm 80,90,100,120] [--workers 4] [--kill] [--folder DIR]
 
-The library is the example kernels, renamed. It is built by one worker, by ``--workers``, and with ``--kill`` by as many of which
-one is killed when a third of the cubins are there; each worker is a process of ``dask worker`` with one thread, and all builds must give the
-same bytes. Fewer cores than workers, or other work on the machine, hardly change the CPU time of each process, so that is what
-is compared, without what Dask's processes take by the clock when nothing is asked of them: a build takes at least as long as its longest process (the ``scons`` process, the scheduler, the busiest worker with
-its compilers), and at most as long as one after the other, where workers do nothing while SCons thinks. The truth lies between the
-two. The idle time is a sample: where the workers' times of two builds have different sums, so far the ratios are uncertain.
+The library is the example kernels, renamed. It is built by one worker, by ``--workers``, and with ``--kill`` by as
+many of which one is killed when a third of the cubins are there; each worker is a process of ``dask worker`` with one
+thread, and all builds must give the same bytes. Fewer cores than workers, or other work on the machine, hardly change
+the CPU time of each process, so that is what is compared, without what Dask's processes take by the clock when
+nothing is asked of them: a build takes at least as long as its longest process (the ``scons`` process, the scheduler,
+the busiest worker with its compilers), and at most as long as one after the other, where workers do nothing while
+SCons thinks. The truth lies between the two. The idle time is a sample: where the workers' times of two builds have
+different sums, so far the ratios are uncertain.
 """
 
 from __future__ import annotations
