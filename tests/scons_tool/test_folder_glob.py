@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from SCons.Node.FS import FS, Dir
+from SCons.Node.FS import FS, Base, Dir
 
-from tileiras_build.scons_tool.folder_glob import glob_folder
+from tileiras_build.scons_tool.folder_glob import glob_folder, text_of
 
 _scons = Dir._glob1
 
@@ -60,3 +60,14 @@ def test_what_else_can_be_asked(folder, asked):
 
 def test_a_folder_that_is_not_there(folder):
     assert found(glob_folder, "*", folder="absent") == found(_scons, "*", folder="absent")
+
+
+@pytest.mark.parametrize("duplicate", [False, True])
+def test_names_of_nodes_are_those_of_scons(folder, duplicate):
+    fs = FS()
+    fs.VariantDir("made", "kernels", duplicate=duplicate)
+    Path("made").mkdir()
+    Path("made/only_here.k").touch()
+    names = ("a.k", "only_here.k", "nowhere.k", "deep.k/below.k")
+    nodes = [fs.File(f"{folder}/{name}") for folder in ("kernels", "made") for name in names]
+    assert [text_of(node) for node in nodes] == [Base._get_str(node) for node in nodes]

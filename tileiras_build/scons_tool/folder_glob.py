@@ -2,21 +2,22 @@
 
 SCons looks for each name twice and asks the system what it is. Here the folder's own entries tell which names are
 plain files; the nodes of those are made as SCons makes them in the end. All else (links, folders, variant directories,
-repositories) is left to SCons.
+repositories) is left to SCons. It sorts them by their names, and asks the system about each name again: that is left
+where the answer changes nothing.
 """
 
 from __future__ import annotations
 
-from SCons.Node.FS import Dir, Entry, File
+from SCons.Node.FS import Base, Dir, Entry, File
 
 from .asked import match
 
-_glob1 = Dir._glob1
+_glob1, _get_str = Dir._glob1, Base._get_str
 
 
 def use() -> None:
     """From now on SCons looks into folders so."""
-    Dir._glob1 = glob_folder
+    Dir._glob1, Base._get_str = glob_folder, text_of
 
 
 def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = False, strings: bool = False) -> list:
@@ -30,6 +31,13 @@ def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = F
         # They are there.
         ondisk = False
     return _glob1(folder, pattern, ondisk, source, strings)
+
+
+def text_of(node: Base) -> str:
+    """SCons' ``Base._get_str``: the path of a node, or of what it is a copy of, of which either may be there."""
+    if node.duplicate or node.is_derived() or node.srcnode() is node:
+        return node.get_path()
+    return _get_str(node)
 
 
 def _match(path: str, pattern: str) -> list[tuple[str, bool]]:
