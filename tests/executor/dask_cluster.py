@@ -1,5 +1,7 @@
 """Real Dask clusters on this machine: a scheduler and workers, each a process of its own, as users start them."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -8,8 +10,12 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tileiras_build.executor.certificates import Certificates
+
+if TYPE_CHECKING:
+    import distributed
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300.0  # on a machine that does much else
@@ -29,22 +35,22 @@ class Cluster:
         name = f"worker-{len(self.processes)}"
         options = ["--nthreads", str(threads), "--name", name, "--local-directory", str(self.folder)]
         process = self._start("worker", self.address, *options, "--nanny" if nanny else "--no-nanny", code=code)
-        _wait(lambda: name in self.names(), process)
+        with self._client() as client:
+            _wait(lambda: name in {info["name"] for info in _workers(client).values()}, process)
         return process
-
-    def names(self) -> set[str]:
-        """The names of the workers that the scheduler knows."""
-        return {info["name"] for info in self.workers().values()}
 
     def workers(self) -> dict:
         """What the scheduler knows of each worker, by address."""
+        with self._client() as client:
+            return _workers(client)
+
+    def _client(self) -> distributed.Client:
         import distributed
 
         own = self._certificates or Certificates()
         security = distributed.Security(tls_ca_file=own.ca, tls_client_cert=own.cert) if own.ca else None
         options = {"set_as_default": False, "timeout": START_SECONDS, "security": security}
-        with distributed.Client(self.address, **options) as client:
-            return client.scheduler_info(n_workers=-1)["workers"]
+        return distributed.Client(self.address, **options)
 
     def close(self) -> None:
         for process in self.processes:
@@ -70,6 +76,10 @@ class Cluster:
             return json.loads((self.folder / "scheduler.json").read_text())["address"]
         except (OSError, ValueError):
             return None
+
+
+def _workers(client: distributed.Client) -> dict:
+    return client.scheduler_info(n_workers=-1)["workers"]
 
 
 def kill(process: subprocess.Popen) -> None:
