@@ -130,7 +130,7 @@ class Clocks:
                     instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place, kind=RACE,
                 )  # fmt: skip
 
-    def warps_at(self, positions, flat) -> list[tuple[int, int, int]]:
+    def warps_at(self, positions, flat) -> list:
         """(position, CTA, warp) of threads at mbarriers, each once."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         # In one number each: rows would be sorted as records, which takes ten times as long.
