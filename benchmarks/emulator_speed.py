@@ -172,7 +172,11 @@ class Checkout:
     """A process that launches with the emulator of a checkout."""
 
     def __init__(self, folder: Path):
-        environment = os.environ | {"PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"}
+        environment = os.environ | {
+            "PYTHONPATH": str(folder),
+            "OPENBLAS_NUM_THREADS": "1",
+            "TILEIRAS_EMULATOR_JOBS": "1",
+        }
         command = [sys.executable, __file__, "--worker"]
         self.process = subprocess.Popen(
             command, env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -26,7 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if called_tileiras or words[:1] == ["as"]:
         from .tileiras_command import main as assemble
 
-        return assemble(words if called_tileiras else words[1:], sys.argv[0] if called_tileiras else "tileiras")
+        if called_tileiras:
+            return assemble(words, sys.argv[0])
+        return assemble(words[1:], in_project=True)
     words, of_script = _split_run(words)
     options = parse(words)
     options.words = of_script

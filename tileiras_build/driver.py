@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -313,20 +313,32 @@ def render(stage: Stage, value: object) -> dict[str, bytes]:
 
 def reproducer(path: Path, stage: Stage, job: Job) -> str:
     """The shell command that runs the file at ``path`` up to ``stage`` again."""
-    return shlex.join(lower_command(path, stage, job))
+    from .project_options import DEFAULTS, given_by_project
+
+    try:
+        project = given_by_project(DEFAULTS)
+    except InvalidInput:
+        # That is not what there is to say.
+        project = {}
+    return shlex.join(lower_command(path, stage, job, project))
 
 
-def lower_command(path: Path | str, stage: Stage, job: Job) -> list[str]:
-    """The same as a list of words, without the paths of libdevice and ptxas."""
+def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[str] = ()) -> list[str]:
+    """The same as a list of words, without the paths of libdevice and ptxas.
+
+    Options that the ``project`` has defaults of its own for are said also where they are as usual.
+    """
     # A file may be named like an option.
     file = f"./{path}" if str(path).startswith("-") else str(path)
     command = ["tileiras-build", "lower", file, "--to", stage.name, "--sm", job.target.name]
-    command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
-    command += ["--lineinfo"] if job.lineinfo else []
-    command += ["--device-debug"] if job.debug else []
-    command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []
-    command += ["--strategy", job.strategy] if job.strategy != "auto" else []
-    return command
+    rows = (
+        ("opt", job.opt_level != 3, ["--opt", str(job.opt_level)]),
+        ("lineinfo", job.lineinfo, ["--lineinfo" if job.lineinfo else "--no-lineinfo"]),
+        ("debug", job.debug, ["--device-debug" if job.debug else "--no-device-debug"]),
+        ("serializer", job.serializer != "nvptx", ["--serializer", job.serializer]),
+        ("strategy", job.strategy != "auto", ["--strategy", job.strategy]),
+    )
+    return command + [word for name, is_unusual, words in rows if is_unusual or name in project for word in words]
 
 
 def _verify(value: object, stage: Stage) -> None:

@@ -14,6 +14,7 @@ from .errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Locati
 from .files import read_file, write_files
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find
+from .project_options import CHECKS, DEFAULTS, given_by_project, yes_no
 from .targets import Target, parse_targets, target_of_options
 
 _STDOUT = "-"
@@ -38,8 +39,15 @@ class Goal:
     suffix: str
 
 
+# What the command line does not say the project says: options of builds, and what they are called here.
+_OF_PROJECT = {"lineinfo": "lineinfo", "debug": "device_debug"} | {
+    name: name for name in ("sm", "opt", "strategy", "serializer", "ptxas", "libdevice", "nvcc", "nvcc_flags")
+}
+
+
 def lower_files(options: argparse.Namespace) -> None:
     """Write the goal's file of every kernel for every target; of what fails the errors come together, at the end."""
+    _take_from_project(options)
     goal, targets = _goal(options), _targets(options)
     jobs = [_job(options, target) for target in targets]
     made: dict[tuple[str, Target], dict[str, bytes]] = {}
@@ -54,6 +62,17 @@ def lower_files(options: argparse.Namespace) -> None:
     if made:
         _write(options, goal.suffix, made, len(jobs) > 1)
     faults.raise_if_any()
+
+
+def _take_from_project(options: argparse.Namespace) -> None:
+    """Let each option that is not given be the project's, or the one that a build has. A target has to be named."""
+    given = given_by_project(_OF_PROJECT)
+    if options.sm is None and options.compute_capability is None:
+        options.sm = given.get("sm")
+    for name, here in _OF_PROJECT.items():
+        if here != "sm" and getattr(options, here) is None:
+            text = given.get(name, DEFAULTS[name])
+            setattr(options, here, yes_no(name, text) if CHECKS[name] is yes_no else text)
 
 
 def _goal(options: argparse.Namespace) -> Goal:
@@ -74,9 +93,9 @@ def _targets(options: argparse.Namespace) -> list[Target]:
 def _job(options: argparse.Namespace, target: Target) -> Job:
     from .book.serializers import read_level
 
-    files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
-    choices = {"serializer": options.serializer, "strategy": options.strategy}
-    return check_debug(Job(target, read_level(options.opt), options.lineinfo, options.device_debug, **files, **choices))
+    level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
+    files = (options.libdevice or None, options.ptxas or None)
+    return check_debug(Job(target, level, lines, debug, *files, options.serializer, options.strategy))
 
 
 def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> dict[str, bytes]:

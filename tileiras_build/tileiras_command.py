@@ -1,7 +1,8 @@
 """The command ``tileiras-build as``, which takes the place of NVIDIA's ``tileiras``: bytecode to a cubin.
 
-A link named ``tileiras`` to ``tileiras-build``, first on PATH, makes cuTile Python compile with this compiler. Exit codes
-are NVIDIA's: 0 done, 1 wrong usage or no input, 2 bad configuration, 3 not (valid) bytecode, 5 failed to compile.
+A link named ``tileiras`` to ``tileiras-build``, first on PATH, makes cuTile Python compile with this compiler: it does what
+its words say, by which callers keep what it makes. ``tileiras-build as`` takes from the project what it is not told. Exit
+codes are NVIDIA's: 0 done, 1 wrong usage or no input, 2 bad configuration, 3 not (valid) bytecode, 5 failed to compile.
 
 In a process that was started under the emulator (``cutile/inherit.py``) the cubin is an image for the emulator.
 """
@@ -10,15 +11,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .book.serializers import read_level
 from .bytecode.opcodes import VERSIONS
-from .errors import ErrorGroup, InternalError, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .files import write_files
 from .knobs import is_on_cpu
+from .project_file import FILE_NAME
+from .project_options import given_by_project, yes_no
+from .targets import parse_targets
 from .tileiras_options import PROGRAM, REMARK_KINDS, CommandLine, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -39,10 +45,13 @@ class Failure(Exception):
         self.code, self.text = code, text
 
 
-def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
-    """Run one command line, without the program's name; returns the exit code."""
+def main(arguments: Sequence[str], program: str = PROGRAM, *, in_project: bool = False) -> int:
+    """Run one command line, without the program's name; returns the exit code.
+
+    ``in_project``: what it does not say pyproject.toml may say.
+    """
     try:
-        return _run(parse(arguments, program))
+        return _run(parse(arguments, program), in_project)
     except UsageError as error:
         print(error, file=sys.stderr)
         return USAGE
@@ -51,7 +60,45 @@ def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
         return failure.code
 
 
-def _run(line: CommandLine) -> int:
+def _take_from_project(line: CommandLine) -> dict[str, str]:
+    """Let options that are not given be the project's; what it says of those that NVIDIA's program has not: fields of Job."""
+    try:
+        found = given_by_project((*_OF_PROJECT, *_OF_JOB))
+        for name, option in _OF_PROJECT.items():
+            if name in found and option not in line.given:
+                line.values[option] = _READ[name](found[name])
+    except TileirasError as error:
+        raise Failure(CONFIGURATION, describe(error)) from error
+    return {name: found[name] for name in _OF_JOB if found.get(name)}
+
+
+def _only_target(text: str) -> str:
+    targets = parse_targets(text)
+    if len(targets) == 1:
+        return targets[0].name
+    message = f"sm names {len(targets)} targets, and a cubin is for one"
+    raise InvalidInput("output-many", message, location=Location(FILE_NAME), remedy="name one with --gpu-name")
+
+
+def _level(text: str) -> int:
+    if isinstance(level := read_level(text), int):
+        return level
+    message = f"opt={text}, which this command does not know"
+    raise InvalidInput("opt-level", message, location=Location(FILE_NAME), remedy="give --opt-level 0 to 3")
+
+
+# Options of builds, and what they are called here; those that only a job has; how their text is read.
+_OF_PROJECT = {"sm": "gpu-name", "opt": "opt-level", "lineinfo": "lineinfo", "debug": "device-debug"}
+_OF_JOB = ("ptxas", "libdevice", "serializer")
+_READ: dict[str, Callable[[str], object]] = {
+    "sm": _only_target,
+    "opt": _level,
+    "lineinfo": partial(yes_no, "lineinfo"),
+    "debug": partial(yes_no, "debug"),
+}
+
+
+def _run(line: CommandLine, in_project: bool) -> int:
     for name, answer in ANSWERS.items():
         if line[name]:
             print(answer())
@@ -60,8 +107,9 @@ def _run(line: CommandLine) -> int:
         print(help_text())
         raise Failure(USAGE, "error: no input file provided")
     data = _read(line.file)
+    project = _take_from_project(line) if in_project else {}
     _check(line, data)
-    _compile(line, data)
+    _compile(line, data, project)
     return 0
 
 
@@ -133,15 +181,17 @@ def _check_configuration(line: CommandLine, version: str) -> None:
 
 
 # ---- compiling -----------------------------------------------------------------------------------
-def _compile(line: CommandLine, data: bytes) -> None:
+def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None:
     from .executor.forked import ForkedExecutor
-    from .pipeline.job import Job
+    from .pipeline.job import SERIALIZERS, Job
+    from .pipeline.strategies import AUTO
     from .targets import find_target
 
     debug = bool(line["device-debug"])
     # Who launches a cubin from this command knows nothing of a manifest, so nothing may need tensor maps.
     level, lines = line["opt-level"], bool(line["lineinfo"]) and not debug
-    job = Job(find_target(line["gpu-name"]), level, lines, debug, strategy="unspecialize" if level else "auto")
+    files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
+    job = Job(find_target(line["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
     categories = remark_categories(line)
     try:
         cubin, remarks = ForkedExecutor().run(

@@ -98,10 +98,14 @@ _BY_SPELLING = {spelling: option for option in OPTIONS for spelling in (option.n
 
 @dataclass
 class CommandLine:
-    """What was asked for: ``file`` is the bytecode's path or None, ``values`` maps each row's name to its value."""
+    """What was asked for: ``file`` is the bytecode's path or None, ``values`` maps each row's name to its value.
+
+    ``given`` are the names of those that the command line says.
+    """
 
     file: str | None
     values: dict[str, object]
+    given: set[str] = field(default_factory=set)
 
     def __getitem__(self, name: str) -> object:
         return self.values[name]
@@ -143,6 +147,7 @@ def _read_option(line: CommandLine, argument: str, rest: list[str], program: str
 
 
 def _store(line: CommandLine, option: Option, dashed: str, value: str) -> None:
+    line.given.add("opt-level" if option.sort == ATTACHED else option.name)
     if option.sort == LIST:
         line.values[option.name] = (*line.values[option.name], *value.split(","))
     elif option.sort == FLAG:

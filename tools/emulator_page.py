@@ -331,8 +331,9 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
 However products are carried out, that is what comes out: steps of one tile along k are added together, in parts that fit a
-cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`); `python
-benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
+cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`), and, once a process
+has made 2^30 multiplications, by machine code that LLVM makes for this CPU where all sums are (`emulator/machine_code.py`);
+`python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
 `sums="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in
 float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results
@@ -355,11 +356,27 @@ Forms of implemented instructions that stop with an error of their own, because 
 ASSUMED = """
 ## Several processes
 
-`jobs=N` of `emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) lets up to N processes run the CTAs of a
-launch, with the same numbers as one. One process runs them all where CTAs may see each other: kernels with atomic operations,
-reductions or volatile, relaxed or acquiring loads on global memory, with `clusterlaunchcontrol`, and those that print or allocate
-memory (`emulator.processes.why_alone` says which instruction it is); so it does where the last launch of the kernel
-was short. Of faults in several processes that of the first CTAs is raised. While it runs, a launch needs the mapped memory twice.
+The CTAs of a launch are run by as many processes as pay, with the numbers, faults and warnings of one: one for each core (that the
+process may use, by its affinity and its control group), where each then has 0.15 s of work or more. How long a launch takes is
+what the last one of the same kernel in this process took for a CTA, in processor time without the translation of the kernel.
+Where there was none, and the launch has 4096 threads or more, its first CTAs run alone: as many as are then a batch. `jobs=N`
+of `emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) says how many processes there are at most, without a
+look at the rest of this rule but that launches of less than 0.05 s stay in one; 1 is one.
+
+One process runs them all
+
+- where CTAs may see each other: kernels with atomic operations, reductions or volatile, relaxed or acquiring loads on global
+  memory, with `clusterlaunchcontrol`, and those that print or allocate memory (`emulator.processes.why_alone` says which
+  instruction it is); and under the checks of races between blocks and of unwritten memory. The CTAs of a cluster stay together;
+- where the copies of the mapped memory, which a shared launch works on, would take a quarter of its time or of the free memory;
+- where others have the cores: in workers of pytest-xdist, of a build (`scons verify`) and of `multiprocessing`, in Python
+  processes that a script under `tileiras-build run` or pytest starts, and in processes with threads, which a fork would not have.
+  `jobs=` asks for more there too.
+
+Where something goes wrong in one of several processes, or a finding is to be warned of, nothing of what they did is kept: one
+process runs these CTAs again, and says it. So it does where the system ends one of them for want of memory. A time limit is no
+such thing. CTAs that race, whose results are undefined on a GPU, may leave other numbers than in one process: the race check of
+blocks finds them.
 
 ## Registers at entry
 

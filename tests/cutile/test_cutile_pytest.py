@@ -9,6 +9,7 @@ pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
 CONFTEST = "from cuda.tile._cext import get_compute_capability\nCAPABILITY = get_compute_capability()\n"
 SUITE = """
+import json, os
 import numpy as np, pytest
 import cuda.tile as ct
 from conftest import CAPABILITY
@@ -22,6 +23,7 @@ def test_filled(value):
     x = np.zeros(16, np.int32)
     ct.launch(0, (1,), filled, (x, value))
     assert (x == value).all() and CAPABILITY == (8, 0)
+    assert json.loads(os.environ["TILEIRAS_CUTILE_INHERITED"])["jobs"] == 2
 """
 
 
@@ -37,6 +39,8 @@ def test_a_suite_runs_on_the_emulator_from_its_conftest_on(tmp_path):
         "80",
         "--tile-keep",
         "2",
+        "--tile-jobs",
+        "2",
         "-k",
         "not [1]",
     ]
@@ -49,6 +53,7 @@ def test_a_suite_runs_on_the_emulator_from_its_conftest_on(tmp_path):
     ("words", "message"),
     [
         (["--tile-sm", "12"], "error[unknown-target]"),
+        (["--tile-jobs", "0"], "'0' is not 1 or more"),
         (["--no-such-option"], "unrecognized arguments: --no-such-option"),
     ],
 )

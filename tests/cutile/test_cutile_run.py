@@ -1,11 +1,15 @@
 """``tileiras-build run script.py``: scripts that launch kernels, unchanged, with their arguments and exit codes."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
 from tileiras_build.cli import main
+from tileiras_build.cutile.inherit import environment
+from tileiras_build.cutile.settings import Settings
+from tileiras_build.knobs import CUTILE_INHERITED
 
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
@@ -65,6 +69,11 @@ def test_processes_that_a_script_starts_are_under_the_device(script):
     command = [sys.executable, "-m", "tileiras_build", "run", str(script), "--", "child"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (7, "__main__ ['grandchild'] 6.0\n"), done.stderr
+
+
+def test_they_leave_the_cores_to_each_other():
+    told = [json.loads(environment(Settings("cpu", "sm_90", jobs=jobs))[CUTILE_INHERITED.name]) for jobs in (None, 3)]
+    assert [settings["jobs"] for settings in told] == [1, 3]
 
 
 def test_a_script_that_is_not_there_is_said(tmp_path, capsys):

@@ -1,7 +1,5 @@
 """Real Dask clusters on this machine: a scheduler and workers, each a process of its own, as users start them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -10,12 +8,8 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tileiras_build.executor.certificates import Certificates
-
-if TYPE_CHECKING:
-    import distributed
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 300.0  # on a machine that does much else
@@ -44,7 +38,8 @@ class Cluster:
         with self._client() as client:
             return _workers(client)
 
-    def _client(self) -> distributed.Client:
+    def _client(self):
+        """Each opens connections and a thread: one for all looks of a wait."""
         import distributed
 
         own = self._certificates or Certificates()
@@ -78,7 +73,7 @@ class Cluster:
             return None
 
 
-def _workers(client: distributed.Client) -> dict:
+def _workers(client) -> dict:
     return client.scheduler_info(n_workers=-1)["workers"]
 
 

@@ -29,7 +29,7 @@ LAYERS = (
     ("bytecode", "cases", "dialects", "libdevice", "tilecpp"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),
     ("server",),
-    ("executor", "driver", "references"),
+    ("executor", "driver", "references", "project_file", "project_options"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
     ("cli", "command", "command_line", "scons_tool", "warm_image", "watch", "__main__"),

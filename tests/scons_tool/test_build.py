@@ -14,7 +14,7 @@ import pytest
 
 from tests import forked_scons
 from tests.compiled_once import once, shared_folder
-from tileiras_build.scons_tool.build_options import OPTIONS
+from tileiras_build.project_options import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 # Without the default tools SCons looks for no compilers of C, which takes a sixth of a run; the examples' scripts do that.

@@ -40,7 +40,10 @@ def add_lower(parser: argparse.ArgumentParser) -> None:
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--to", metavar="STAGE", help=f"one of {', '.join(stage.name for stage in STAGES[1:])}")
     goal.add_argument("--until", metavar="PASS", help="stop after this pass, and write MLIR that `opt` takes up again")
-    what = "targets: sm_90, 90 and 90a mean the same; sm_80,sm_90 are two, all is every"
+    what = (
+        "targets: sm_90, 90 and 90a mean the same; sm_80,sm_90 are two, all is every "
+        "(default, here and below: what [tool.tileiras] of pyproject.toml says)"
+    )
     parser.add_argument("--sm", metavar="SM", help=what)
     _add_capability(parser)
     what = "default: FILE with the new suffix; a folder where several files are made; - is standard output"
@@ -49,8 +52,10 @@ def add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
     _add_tilecpp(parser)
     _add_level(parser)
-    parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
-    parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
+    what = "keep source lines for profilers and debuggers"
+    parser.add_argument("--lineinfo", action=argparse.BooleanOptionalAction, help=what)
+    what = "keep source lines and variables; needs --opt 0"
+    parser.add_argument("--device-debug", action=argparse.BooleanOptionalAction, help=what)
     parser.add_argument("--libdevice", metavar="PATH", help=_LIBDEVICE)
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
     parser.add_argument(
@@ -60,6 +65,8 @@ def add_lower(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="end it after this time (default: never)")
     how.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
+    # Not said, which the project may say.
+    parser.set_defaults(**dict.fromkeys(("opt", "serializer", "strategy", "nvcc_flags")))
 
 
 def _add_strategy(parser: argparse.ArgumentParser) -> None:
@@ -185,8 +192,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     script.add_argument("--tune", choices=TUNE, default=TUNE[0], help=what)
     what = "end a launch that takes longer (CPU; default: never)"
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
-    what = "processes that share the blocks of a launch (CPU; default: 1)"
-    script.add_argument("--jobs", type=_steps, default=1, metavar="N", help=what)
+    what = "processes that share the blocks of a launch at most (CPU; default: one for each core, of launches where that pays)"
+    script.add_argument("--jobs", type=_steps, metavar="N", help=what)
     script.add_argument("--profile", action="store_true", help="show what each kernel did (CPU)")
     script.add_argument("--json", metavar="FILE", help="write the profile as JSON")
 

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..knobs import CUTILE_INHERITED
@@ -21,7 +21,8 @@ FOLDER = Path(__file__).resolve().parent / "inherited"
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """The variables of processes that are to be under a device."""
+    """The variables of processes that are to be under a device; of many, so that each launches in one process by default."""
+    settings = replace(settings, jobs=settings.jobs or 1)
     path = os.pathsep.join(filter(None, (str(FOLDER), os.environ.get("PYTHONPATH"))))
     return {CUTILE_INHERITED.name: json.dumps(asdict(settings)), "PYTHONPATH": path}
 

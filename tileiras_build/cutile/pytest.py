@@ -7,6 +7,7 @@ The device is enabled before conftest files are read, in every worker of pytest-
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from contextlib import ExitStack
 from typing import Any
@@ -33,6 +34,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tile-race-check", action="store_true", help="find accesses that nothing orders")
     what = "find results that depend on memory that nobody has written"
     group.addoption("--tile-init-check", action="store_true", help=what)
+    what = (
+        "processes that share the blocks of a launch at most (default: as many as pay, one in workers of pytest-xdist)"
+    )
+    group.addoption("--tile-jobs", type=_at_least_one, metavar="N", help=what)
+
+
+def _at_least_one(text: str) -> int:
+    """A number of processes; argparse says what it is not."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
+    return int(text)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -57,8 +69,9 @@ def _enable(options: Any) -> None:
     sm = options.tile_sm if options.tile_device == "cpu" else None
     limit, tune = options.tile_time_limit, options.tile_tune
     settings = Settings(
-        options.tile_device, sm, options.tile_race_check, limit, tune=tune, init_check=options.tile_init_check
-    )
+        options.tile_device, sm, options.tile_race_check, limit, options.tile_jobs, tune=tune,
+        init_check=options.tile_init_check,
+    )  # fmt: skip
     _running.enter_context(enabled(settings.sm, device=settings.device, **settings.options()))
     _running.enter_context(inherited(settings))
 

@@ -16,7 +16,7 @@ class Settings:
     sm: str | None
     race_check: bool = False
     time_limit: float | None = None
-    jobs: int = 1
+    jobs: int | None = None
     profile: bool = False
     json: str | None = None
     tune: str = LAUNCH

@@ -32,7 +32,7 @@ class Findings:
     Raises ValueError for a name or a way that does not exist.
     """
 
-    __slots__ = ("noted", "quiet", "ways")
+    __slots__ = ("noted", "ways")
 
     def __init__(self, choice: str | Mapping[str, str] | None = None, default: str = FAULT):
         chosen = dict.fromkeys(FINDINGS, choice) if isinstance(choice, str) else dict(choice or {})
@@ -42,7 +42,6 @@ class Findings:
             raise ValueError(f"a finding cannot be treated as {wrong[0]!r}: use {', '.join(WAYS)}")
         self.ways = dict.fromkeys(FINDINGS, default) | chosen
         self.noted: dict[tuple, str] = {}  # (name, line) -> what was warned of
-        self.quiet = False
 
     def report(self, name: str, fault: EmulatorFault) -> None:
         """Raise ``fault``, or warn once for each instruction, or do nothing."""
@@ -60,9 +59,8 @@ class Findings:
         if key in self.noted:
             return
         self.noted[key] = text
-        if not self.quiet:
-            warnings.warn(text, EmulatorWarning, stacklevel=3)
+        warnings.warn(text, EmulatorWarning, stacklevel=3)
 
-    def relay(self) -> None:
-        """From now on only note what there is to warn of: another process will."""
-        self.quiet = True
+    def strictly(self) -> Findings:
+        """As these, but what is warned of is a fault."""
+        return Findings({name: FAULT if way == WARNING else way for name, way in self.ways.items()})

@@ -13,9 +13,10 @@ from . import processes, tensor
 from .block_races import BlockRaces, applies
 from .cluster import check_shape
 from .findings import FAULT, WARNING, Findings
+from .jobs import Plan, asked_for
 from .machine import Machine
 from .memory import Counters, Memory
-from .processes import processes_for, run_batches, smaller_batches, timed
+from .processes import run_batches
 from .products import BY_BLAS, EXACTLY, SUMS
 from .program import Program, load
 from .special import SPECIALS
@@ -57,7 +58,7 @@ class Options:
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
     deadline: float | None = None  # of time.monotonic()
-    jobs: int = 1
+    jobs: int | None = 1  # processes at most; None: as many as pay
     started: Callable[[tuple[int, int, int]], None] | None = None
     block_races: BlockRaces | None = None
     unwritten: UnwrittenReads | None = None
@@ -65,7 +66,7 @@ class Options:
     def __post_init__(self):
         if self.sums not in SUMS:
             raise ValueError(f"sums cannot be {self.sums!r}: use {' or '.join(SUMS)}")
-        if self.jobs < 1:
+        if self.jobs is not None and self.jobs < 1:
             raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
 
     @property
@@ -102,12 +103,12 @@ def launch(
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
     by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
-    in a fault. ``jobs``: at most
-    so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
-    1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
-    its place in the grid of clusters: what the kernel then changes is that cluster's doing. ``check_blocks``
-    looks for races between CTAs on global memory (``block_races.py``), in one process; ``unwritten`` notes the first read of
-    memory that nobody has written (``unwritten.py``), in one process too. Raises ValueError for a finding or
+    in a fault. ``jobs``: at most so many processes run CTAs, one where those may see each other (``processes.py``); None asks
+    ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``jobs.py``). With ``started`` clusters run one after
+    the other, in this process, and it is called before each with its place in the grid of clusters: what the kernel then changes
+    is that cluster's doing. ``check_blocks`` looks for races between CTAs on global memory (``block_races.py``), in one process;
+    ``unwritten`` notes the first read of memory that nobody has written (``unwritten.py``), in one process too. Raises ValueError
+    for a finding or
     sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
@@ -122,7 +123,7 @@ def launch(
         Findings(findings, FAULT),
         sums,
         registers=registers,
-        jobs=1 if check_blocks or unwritten is not None else jobs_of(jobs),
+        jobs=1 if check_blocks or unwritten is not None else asked_for(jobs),
         deadline=None if time_limit is None else time.monotonic() + time_limit,
         started=started,
         block_races=BlockRaces() if check_blocks and applies(program) else None,
@@ -151,23 +152,13 @@ def run_ptx(
     block = block or program.entry.reqntid
     if block is None:
         raise ValueError(f"kernel {entry} has no .reqntid: give the block")
-    options = Options(races(check_races), counters, Findings(findings, WARNING), sums, jobs=jobs_of(jobs))
+    options = Options(races(check_races), counters, Findings(findings, WARNING), sums, jobs=asked_for(jobs))
     execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
 
 
 def races(wanted: bool | None) -> bool:
     """Whether to check for races: as told, else as the environment says."""
     return os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if wanted is None else wanted
-
-
-def jobs_of(wanted: int | None) -> int:
-    """How many processes at most: as told, else as the environment says."""
-    if wanted is not None:
-        return wanted
-    text = os.environ.get("TILEIRAS_EMULATOR_JOBS") or "1"
-    if not text.isdecimal():
-        raise ValueError(f"TILEIRAS_EMULATOR_JOBS cannot be {text!r}: use 1 or more")
-    return int(text)
 
 
 def cluster_of(shape) -> tuple | None:
@@ -191,9 +182,6 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
     if program.cancels_launches:
         size = min(size, -(-total // 2))
-    jobs = 1 if options.started is not None else processes_for(program, options.jobs, total)
-    if jobs > 1:
-        size = smaller_batches(size, total, threads, jobs)
     size = -(-size // program.cluster_size) * program.cluster_size
     if options.started is not None:
         size = program.cluster_size
@@ -201,16 +189,29 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     def run(first: int, count: int, options: Options) -> None:
         if options.started is not None:
             options.started(cluster_place(program, grid, first))
-        Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
+        with plan.timed(count):
+            Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
 
-    with np.errstate(all="ignore"), timed(program, total, jobs):
-        if jobs > 1:
-            batches = [(first, min(size, total - first)) for first in range(0, total, size)]
-            return run_batches(run, batches, jobs, memory, options)
-        remaining = Remaining(0, total, program.cluster_size)
-        options = replace(options, remaining=remaining)
-        while remaining.first < remaining.end:
-            run(*remaining.start(size), options)
+    plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, memory)
+    with np.errstate(all="ignore"):
+        run_all(plan, run, size, options)
+
+
+def run_all(plan: Plan, run: Callable[[int, int, Options], None], size: int, options: Options) -> None:
+    """``run(first, count, options)`` for batches of at most ``size`` of all CTAs, by as many processes as there should be."""
+    program = plan.program
+    remaining = Remaining(0, plan.ctas, program.cluster_size)
+    options = replace(options, remaining=remaining)
+    if sample := plan.sample(size):
+        run(*remaining.start(sample), options)
+    if (jobs := plan.processes(remaining.end - remaining.first)) > 1:
+        each = plan.batch(size, jobs)
+        batches = [(first, min(each, plan.ctas - first)) for first in range(remaining.first, plan.ctas, each)]
+        if run_batches(run, batches, jobs, plan.memory, options):
+            return
+        program.had_to_say = True
+    while remaining.first < remaining.end:
+        run(*remaining.start(size), options)
 
 
 def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:

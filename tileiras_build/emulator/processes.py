@@ -3,7 +3,8 @@
 The processes are forks. What is mapped is copied to memory that they share, and what has changed there is copied back:
 a region is seen through ``Region.move``, at its own addresses. Batches are handed out in order, through a pipe, to whoever
 is free, the launching process among them. The numbers are those of one process, for CTAs that may see nothing of each other
-(``why_alone``). Of several faults the one of the first batch is raised.
+(``why_alone``). Where something goes wrong, or is found, nothing is copied back: it is for one process to say. ``jobs.py``
+says how many processes there are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import pickle
 import signal
 import struct
 import sys
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .faults import EmulatorError
+from .faults import TIME_LIMIT, EmulatorFault
 from .isa.builtin import ORDERED_CALLS
 from .memory import Counters, Memory, Region
 from .syntax import Instruction, Name
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from .launch import Options
     from .program import Program
 
-PIECES = 4  # batches for each process: some take longer than others
-LEAST_THREADS = 1024  # of a batch made smaller for that: NumPy's overhead is the same for one thread and for a thousand
-WORTH = 0.05  # seconds of a launch from which a fork pays
 COMPARED = 1 << 20  # bytes at a time, of what may have changed
 TICKET = struct.Struct("=q")
 TICKETS = 4096  # that a pipe holds for certain (pipe(7): 64 KiB)
@@ -77,32 +74,18 @@ _TOGETHER: tuple[tuple[Callable[[Instruction], bool], str], ...] = (
 )
 
 
-def processes_for(program: Program, jobs: int, ctas: int) -> int:
-    """How many processes a launch of so many CTAs should have, of at most ``jobs``."""
-    jobs = min(jobs, ctas // program.cluster_size)
-    if jobs < 2 or not hasattr(os, "fork") or program.seconds_per_cta * ctas < WORTH or why_alone(program):
-        return 1
-    return jobs
-
-
-def smaller_batches(size: int, ctas: int, threads: int, jobs: int) -> int:
-    """CTAs of a batch, at most ``size``, where ``jobs`` processes share ``ctas`` of them."""
-    pieces = max(-(-ctas // (PIECES * jobs)), -(-LEAST_THREADS // threads))
-    return min(size, pieces, -(-ctas // jobs))
-
-
 # -- memory ------------------------------------------------------------------------------------------
 @contextlib.contextmanager
-def shared_by_processes(memory: Memory) -> Iterator[None]:
-    """Inside, forks share what is mapped; at the end what has changed is in its own place."""
+def shared_by_processes(memory: Memory) -> Iterator[list[_Twin]]:
+    """Inside, what is mapped is in copies that forks share."""
     twins: list[_Twin] = []
     try:
         for region in memory.regions:
             twins.append(_Twin(region))
-        yield
+        yield twins
     finally:
         for twin in twins:
-            twin.end()
+            twin.region.move(None)
 
 
 class _Twin:
@@ -117,9 +100,8 @@ class _Twin:
         self.copy[:] = self.own
         region.move(ctypes.addressof(self.held))
 
-    def end(self) -> None:
-        """Copy back what has changed: arrays that are only read may be in memory that cannot be written."""
-        self.region.move(None)
+    def copy_back(self) -> None:
+        """Let the region have what has changed: arrays that are only read may be in memory that cannot be written."""
         for start in range(0, len(self.own), COMPARED):
             part = slice(start, start + COMPARED)
             if not np.array_equal(self.own[part], self.copy[part]):
@@ -129,12 +111,12 @@ class _Twin:
 # -- processes ---------------------------------------------------------------------------------------
 @dataclass
 class Outcome:
-    """What a process has to say: counts, findings that it warns of, and the fault that ended it, with its first CTA."""
+    """What a process has to say: whether its CTAs ran without a fault or a finding, their counts, and the first CTA and the
+    fault of a batch that the time limit has ended."""
 
+    ran: bool
     counters: Counters | None = None
-    noted: dict[tuple, str] | None = None
-    fault: BaseException | None = None
-    first: int = 0
+    late: tuple[int, EmulatorFault] | None = None
 
 
 def run_batches(
@@ -143,47 +125,60 @@ def run_batches(
     jobs: int,
     memory: Memory,
     options: Options,
-) -> None:
-    """``run(first, count, options)`` for every batch, by ``jobs`` processes; raises the first batch's fault."""
-    tickets = _Tickets(len(batches))
-    with shared_by_processes(memory):
-        workers = []
+) -> bool:
+    """``run(first, count, options)`` for every batch, by ``jobs`` processes; whether all have run, with nothing to say.
+
+    If not, memory is as it was: one process has to run them all, whose fault and findings are then those of any launch.
+    Raises the EmulatorFault of the first batch that the time limit ends.
+    """
+    with contextlib.ExitStack() as stack:
         try:
-            with contextlib.suppress(BlockingIOError):  # no more processes: there are as many as there are
-                for _ in range(jobs - 1):
-                    workers.append(_Worker(run, batches, tickets, options))
-            own = _take_batches(run, batches, tickets, options, EmulatorError)
-            outcomes = [own, *(worker.outcome() for worker in workers)]
-        finally:
-            for worker in workers:
-                worker.end()
-            tickets.close()
-    for outcome in outcomes[1:]:
-        _take_over(options, outcome)
-    faults = {outcome.first: outcome.fault for outcome in outcomes if outcome.fault is not None}
-    if faults:
-        raise faults[min(faults)]
+            twins = stack.enter_context(shared_by_processes(memory))
+        except (OSError, MemoryError):  # no room for copies
+            return False
+        outcomes = _outcomes(run, batches, jobs, options)
+        late = min((outcome.late for outcome in outcomes if outcome.late), default=None, key=lambda found: found[0])
+        if late is not None:
+            raise late[1]
+        if not all(outcome.ran for outcome in outcomes):
+            return False
+        for twin in twins:
+            twin.copy_back()
+    for outcome in outcomes:
+        if options.counters is not None and outcome.counters is not None:
+            options.counters.add(outcome.counters)
+    return True
 
 
-def _take_over(options: Options, outcome: Outcome) -> None:
-    if options.counters is not None and outcome.counters is not None:
-        options.counters.add(outcome.counters)
-    for key, text in (outcome.noted or {}).items():
-        options.findings.warn(key, text)
+def _outcomes(run, batches: list[tuple[int, int]], jobs: int, options: Options) -> list[Outcome]:
+    tickets = _Tickets(len(batches))
+    workers: list[_Worker] = []
+    try:
+        with contextlib.suppress(OSError):  # no more processes: there are as many as there are
+            for _ in range(jobs - 1):
+                workers.append(_Worker(run, batches, tickets, options))
+        own = _take_batches(run, batches, tickets, options)
+        return [own, *(worker.outcome() for worker in workers)]
+    finally:
+        for worker in workers:
+            worker.end()
+        tickets.close()
 
 
-def _take_batches(
-    run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options, faults: type[Exception]
-) -> Outcome:
-    """Run batches while there are any; after one of ``faults`` nobody starts another one."""
+def _take_batches(run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options) -> Outcome:
+    """Run batches while there are any; after one that fails, or finds something, nobody starts another one."""
+    counters = None if options.counters is None else type(options.counters)()
+    options = replace(options, counters=counters, findings=options.findings.strictly())
     while numbers := tickets.take():
         for number in numbers:
             try:
                 run(*batches[number], options)
-            except faults as error:
+            except Exception as error:
                 tickets.drain()
-                return Outcome(fault=error, first=batches[number][0])
-    return Outcome()
+                if isinstance(error, EmulatorFault) and error.kind == TIME_LIMIT:
+                    return Outcome(False, late=(number, error))
+                return Outcome(False)
+    return Outcome(True, counters)
 
 
 class _Tickets:
@@ -217,7 +212,7 @@ class _Worker:
     def __init__(self, run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options):
         self.reading, writing = os.pipe()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of threads: a fork runs none, nor takes their locks
+            warnings.simplefilter("ignore")  # of threads, libraries' too: a fork runs none, nor takes their locks
             self.pid = os.fork()
         self.ended = False
         if self.pid == 0:
@@ -225,18 +220,15 @@ class _Worker:
         os.close(writing)
 
     def outcome(self) -> Outcome:
-        """Wait for the end. Raises EmulatorError if there is none to speak of."""
+        """Wait for the end; a process that was killed has not run its CTAs."""
         with os.fdopen(os.dup(self.reading), "rb") as pipe:
             data = pipe.read()
-        status = self.wait()
-        if not data:
-            raise EmulatorError(f"a process of the emulator ended with {_describe(status)} before its CTAs had run")
-        return pickle.loads(data)  # our own fork's
+        self.wait()
+        return pickle.loads(data) if data else Outcome(False)  # our own fork's
 
-    def wait(self) -> int:
-        _, status = os.waitpid(self.pid, 0)
+    def wait(self) -> None:
+        os.waitpid(self.pid, 0)
         self.ended = True
-        return status
 
     def end(self) -> None:
         """Leave nothing behind, whatever has happened."""
@@ -246,23 +238,14 @@ class _Worker:
             self.wait()
 
 
-def _describe(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    return f"signal {-code}" if code < 0 else f"status {code}"
-
-
-def _work(run, batches, tickets: _Tickets, options: Options, writing: int) -> None:
+def _work(run, batches: list[tuple[int, int]], tickets: _Tickets, options: Options, writing: int) -> None:
     """The life of a fork: it runs batches, says how that went, and ends without the parent's exit handlers."""
     status = 1
     try:
         _be_a_fork()
-        if options.counters is not None:
-            options = replace(options, counters=type(options.counters)())
-        options.findings.relay()
-        outcome = _take_batches(run, batches, tickets, options, Exception)
-        outcome.counters, outcome.noted = options.counters, options.findings.noted
+        outcome = _take_batches(run, batches, tickets, options)
         with os.fdopen(writing, "wb") as pipe:
-            pipe.write(_pickled(outcome))
+            pipe.write(pickle.dumps(outcome))
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -277,19 +260,3 @@ def _be_a_fork() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
     gc.freeze()  # garbage of the parent's is the parent's to end
-
-
-def _pickled(outcome: Outcome) -> bytes:
-    try:
-        return pickle.dumps(outcome)
-    except Exception:
-        fault = EmulatorError(f"{type(outcome.fault).__name__}: {outcome.fault}")
-        return pickle.dumps(replace(outcome, fault=fault))
-
-
-@contextlib.contextmanager
-def timed(program: Program, ctas: int, jobs: int) -> Iterator[None]:
-    """Note what a CTA of a program takes of one process, so that short launches need no fork."""
-    start = time.perf_counter()
-    yield
-    program.seconds_per_cta = (time.perf_counter() - start) * jobs / max(ctas, 1)

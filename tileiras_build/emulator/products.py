@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from . import formats, numerics
+from . import formats, machine_code, numerics
 from .formats import f32, f64
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
@@ -76,7 +76,9 @@ class Factor:
     def apart(self) -> Factor:
         """Columns of a matrix B in eights, of which first the even and then the odd ones."""
         stack, n, k = self.values.shape
-        return Factor(self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k), self.kind)
+        out = Factor(self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k), self.kind)
+        out.__dict__ |= {name: value for name, value in self.__dict__.items() if name in _OF_ANY_ORDER}
+        return out
 
     def in_stacks(self, count: int) -> Factor:
         """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
@@ -123,6 +125,8 @@ class Factor:
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
 
 
+_OF_ANY_ORDER = {"bound", "units", "lengths", "largest"}  # what is known of matrices whatever the order of their rows
+
 EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its products added up
 
 
@@ -146,6 +150,8 @@ def add_products(
     """
     if sums == BY_BLAS:
         return _add_by_blas(total, steps, fresh)
+    if (layout := machine_code.plain(total)) is not None and are_for_machine_code(steps, len(total)):
+        return machine_code.add(total, None if fresh else total, layout, [(a.values, b.values) for a, b in steps])
     ways = [_Way(left, right) for left, right in steps]
     room = None
     for part in parts(total.shape, max(way.k for way in ways)):
@@ -155,6 +161,31 @@ def add_products(
         _add_first(old, ways[0].product(part, views), fresh)
         for way in ways[1:]:
             np.add(way.product(part, views), old, out=old)
+
+
+def are_for_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> bool:
+    """Whether ``machine_code.add`` may add these products to ``stack`` matrices, and whether it is worth it."""
+    (left, right), *_ = steps
+    (_, m, k), n = left.values.shape, right.values.shape[-2]
+    kinds = {side.values.dtype for step in steps for side in step}
+    can = k <= machine_code.MOST_DEPTH and len(kinds) == 1 and kinds <= machine_code.KINDS.keys()
+    if not can or not all(map(_is_exact, steps)):
+        return False
+    return machine_code.is_worth_it(stack * m * n * k * len(steps))
+
+
+def _is_exact(step: tuple[Factor, Factor]) -> bool:
+    """Whether float64 is needed for the sums, and holds them all, of finite numbers."""
+    left, right = step
+    k = left.values.shape[-1]
+    if k * left.numbers.ratio * right.numbers.ratio <= EXACT[f32]:
+        return False
+    return k * left.bound * right.bound <= EXACT[f64] or bool(_are_exact_sums(left, right).all())
+
+
+def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:
+    """Per matrix: whether what is added is a multiple of a unit and adds up to at most 2^53 of them (Cauchy and Schwarz)."""
+    return left.lengths * right.lengths <= EXACT[f64] * left.units * right.units
 
 
 def _add_by_blas(total: np.ndarray, steps: list[tuple[Factor, Factor]], fresh: bool) -> None:
@@ -230,11 +261,8 @@ class _Way:
         return self.k * left.numbers.ratio * right.numbers.ratio <= most or self.k * left.bound * right.bound <= most
 
     def possible_errors(self, left: Factor, right: Factor) -> np.ndarray | None:
-        """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1).
-
-        No error where what is added is a multiple of a unit and adds up to at most 2^53 of them (Cauchy and Schwarz).
-        """
-        exact = left.lengths * right.lengths <= EXACT[f64] * left.units * right.units
+        """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1)."""
+        exact = _are_exact_sums(left, right)
         if exact.all():
             return None
         return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))

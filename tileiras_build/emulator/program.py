@@ -7,6 +7,7 @@ stack of return pcs and, since PTX functions here do not recurse, every function
 from __future__ import annotations
 
 import math
+import time
 from functools import lru_cache
 
 import numpy as np
@@ -66,7 +67,9 @@ class Program:
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
-        self.seconds_per_cta = math.inf  # of the last launch
+        self.translating = 0.0  # seconds of processor time so far
+        self.seconds_per_cta = math.inf  # of the last launch, without those
+        self.had_to_say = False  # of a launch by several processes, which gave it up
         self.warp_wide = any(map(isa.is_warp_wide, self.code))
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
@@ -367,7 +370,9 @@ class Program:
         key = (pc, fine, options)
         found = self.cache.get(key)
         if found is None:
+            start = time.process_time()
             found = self.cache[key] = self.generate(pc, fine, options)
+            self.translating += time.process_time() - start
         return found
 
     def generate(self, pc: int, fine: bool, options):

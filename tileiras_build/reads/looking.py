@@ -21,7 +21,7 @@ from .terminal import TERMINAL
 
 LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in folders, and no program is about
 # Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
-WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
+WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "TILEIRAS_EMULATOR_JOBS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"
 Stamp = tuple[int, int, int, int, int]
 

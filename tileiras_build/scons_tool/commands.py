@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from ..driver import lower_command
 from ..files import write_files
 from .actions import StageAction, kernel_name
 from .always import AlwaysAction
+from .build_options import project_defaults
 from .exports import ExportAction
 from .tilecpp import CompileAction
 from .tilecpp_files import PartAction
@@ -50,6 +51,7 @@ def add_commands(env, folder: str, last: list) -> None:
 def commands(last: Iterable, top: str) -> Iterator[dict]:
     """The commands that make the artifacts ``last``, each after those that it needs, and each once."""
     seen: set = set()
+    project = project_defaults()
     for node in last:
         chain = []
         while node.has_builder() and node not in seen:
@@ -57,12 +59,12 @@ def commands(last: Iterable, top: str) -> Iterator[dict]:
             chain.append(node)
             node = node.sources[0]
         for made in reversed(chain):
-            if (arguments := _arguments(made)) is not None:
+            if (arguments := _arguments(made, project)) is not None:
                 yield {"directory": top, "file": made.sources[0].path, "output": made.path, "arguments": arguments}
 
 
-def _arguments(node) -> list[str] | None:
-    """The command of one artifact; None where it is no stage's."""
+def _arguments(node, project: Container[str]) -> list[str] | None:
+    """The command of one artifact; None where it is no stage's. ``project``: the options that it has defaults for."""
     action, source = node.builder.action, node.sources[0].path
     if isinstance(action, ExportAction):
         kernel = ["--kernel", kernel_name(node), "--root", "."]
@@ -76,7 +78,7 @@ def _arguments(node) -> list[str] | None:
     if not isinstance(action, StageAction):
         return None
     paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]
-    return [*lower_command(source, action.stage, action.job), *paths, "-o", node.path]
+    return [*lower_command(source, action.stage, action.job, project), *paths, "-o", node.path]
 
 
 def _compile_command(action: CompileAction, source: str, folder: str) -> list[str]:

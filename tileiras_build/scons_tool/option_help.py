@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import SCons.Script
 from SCons.Variables import Variables
 
+from ..project_file import FILE_NAME
 from .build_options import known_variables, project_defaults
 from .jobs import said_of_jobs
-from .project_file import FILE_NAME
 
 TARGETS = (
     ("(nothing)", "what the project builds by default"),

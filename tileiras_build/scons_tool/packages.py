@@ -20,12 +20,12 @@ from SCons.Builder import Builder
 from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
 from ..files import write_files
+from ..packages.portable import AUTO, NONE, portable_target
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
 from .build_options import fail
 from .partial import LibraryAlias
-from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .reading import READING
 from .report import CURRENT, shown
@@ -38,7 +38,7 @@ FATBIN = Stage(
     ".fatbin",
     "the cubins of one kernel, and PTX",
     "tileiras_build.packages.fatbin:make_fatbin",
-    modules=("tileiras_build.packages.library",),
+    modules=("tileiras_build.packages.parts",),
     sources=_OWN,
     libraries=(*_LIBRARIES, "nvidia-cuda-nvcc"),
 )
@@ -47,7 +47,7 @@ PACKED = Stage(
     "the package of a library",
     "tileiras_build.packages.library:pack_library",
     sources=_OWN,
-    libraries=_LIBRARIES,
+    libraries=(*_LIBRARIES, "Jinja2", "MarkupSafe"),
 )
 
 
@@ -63,7 +63,7 @@ class FatbinAction(WorkerAction):
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Join the images in a worker."""
-        from ..packages.library import read_parts
+        from ..packages.parts import read_parts
 
         name = kernel_name(target[0])
         parts = tuple(part for part, _ in read_parts(images_of(source)))

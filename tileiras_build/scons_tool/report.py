@@ -12,10 +12,10 @@ from pathlib import Path
 import SCons.Node
 
 from ..errors import TileirasError
+from ..project_options import yes_no
 from ..reports.folder import page_path
 from .actions import kernel_name
 from .always import AlwaysAction
-from .build_options import yes_no
 from .timing import BUILD, keep_timeline
 
 CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from urllib.parse import urlsplit
 
 import SCons.Script
 
 from ..command import IMAGE
-from ..errors import InvalidInput
 from ..executor import Executor, make_executor
 from ..executor.cache import BuildCache, open_store
+from ..project_options import LOCAL, check_executor, yes_no
 from ..server.client import is_wanted
 from .caching import CachingExecutor
 
-LOCAL = "local"
-YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 MIB = 1 << 20
-_PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
 
 
 def start_executor(env) -> Executor:
@@ -52,31 +48,13 @@ def warm_up(env) -> None:
 def _is_served(env) -> bool:
     """Whether a warm server may fork the workers: as ``server=`` says, else as for commands."""
     given = str(env.get("server", ""))
-    return is_wanted() if not given else sys.platform == "linux" and YES_NO[given.lower()]
-
-
-def check_cache(text: str) -> None:
-    """Raises InvalidInput where ``text`` is not a value of ``cache=``."""
-    if text:
-        open_store(text)
-
-
-def check_executor(text: str) -> None:
-    """Raises InvalidInput[executor-place] where ``text`` is not a value of ``executor=``."""
-    try:
-        parts = urlsplit(text)
-        if text == LOCAL or parts.scheme in _PROTOCOLS and parts.hostname and parts.port:
-            return
-    except ValueError:
-        pass
-    message = f"executor={text} is neither local nor the address of a Dask scheduler"
-    raise InvalidInput("executor-place", message, remedy="use local, or tcp://host:8786")
+    return is_wanted() if not given else sys.platform == "linux" and yes_no("server", given)
 
 
 def _start(env) -> Executor:
     place, jobs = str(env.get("executor", LOCAL)), env.GetOption("num_jobs")
     memory = env["TILEIRAS_MEMORY"] * MIB if "TILEIRAS_MEMORY" in env else None
-    check_executor(place)
+    check_executor("executor", place)
     if place == LOCAL:
         if _is_served(env):
             from ..executor import worker_pool

@@ -11,13 +11,13 @@ from ..book.serializers import read_level
 from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.stages import Stage, load
 from ..pipeline.strategies import AUTO
+from ..project_options import CHOICES, choice, yes_no
+from ..project_options import DEFAULTS as BUILD_DEFAULTS
 from ..targets import Target, parse_targets
 from ..tilecpp.flags import split_flags
-from . import build_options
-from .build_options import CHOICES, choice, yes_no
 from .reading import READING
 
-DEFAULTS: dict[str, Any] = build_options.DEFAULTS | {"instantiate": ()}
+DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
 
 
 @dataclass(frozen=True)

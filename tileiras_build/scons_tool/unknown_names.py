@@ -11,7 +11,8 @@ import SCons.Node.FS
 import SCons.Script
 
 from ..errors import InvalidInput, one_of
-from .build_options import DEFAULTS, known_variables
+from ..project_options import DEFAULTS
+from .build_options import known_variables
 from .script_code import parse
 
 _ALL = frozenset(("ARGLIST",))  # what gives a script every option, whatever its name is

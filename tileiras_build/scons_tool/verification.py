@@ -36,14 +36,14 @@ VERIFIED = Stage(
     ".verified",
     "how the kernel fared in the emulator against the interpreter: JSON",
     "tileiras_build.scons_tool.verify_step:verify_kernels",
-    libraries=("numpy", "ml_dtypes", "xdsl"),
+    libraries=("numpy", "ml_dtypes", "xdsl", "llvmlite"),
 )
 REFERENCE = Stage(
     ".reference",
     "how the kernel fared against its author's reference: JSON",
     "tileiras_build.scons_tool.reference_step:compare_kernels",
     modules=("tileiras_build.cases",),  # which the references import
-    libraries=("numpy", "ml_dtypes", "xdsl", "msgspec", "cuda-tile", "python"),
+    libraries=("numpy", "ml_dtypes", "xdsl", "llvmlite", "msgspec", "cuda-tile", "python"),
 )
 RECORD = ".reference-reads"
 PYTHON = ".py"

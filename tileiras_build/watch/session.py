@@ -169,8 +169,8 @@ def run_scons(root: Path, words: list[str]) -> tuple[int, str]:
 
 def build_folder(root: Path, words: list[str]) -> str:
     """What build_dir= is: of the command line, of pyproject.toml, or the default."""
-    from ..scons_tool.build_options import CHECKS, DEFAULTS
-    from ..scons_tool.project_file import read_table
+    from ..project_file import read_table
+    from ..project_options import CHECKS, DEFAULTS
 
     asked = [word.partition("=")[2] for word in words if word.startswith("build_dir=")]
     return asked[-1] if asked else (DEFAULTS | read_table(str(root), CHECKS))["build_dir"]

@@ -45,14 +45,14 @@ UNTIMED = {
 @dataclass
 class Options:
     """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
-    ``profile``: what counts, or None; ``jobs``: processes that share the blocks; ``tune``: what ``ct.tune`` does with each
+    ``profile``: what counts, or None; ``jobs``: processes that share the blocks at most, None for as many as pay; ``tune``: what ``ct.tune`` does with each
     configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
     which is not profiled."""
 
     race_check: bool = False
     time_limit: float | None = None
     profile: Profile | None = None
-    jobs: int = 1
+    jobs: int | None = None
     tune: str = LAUNCH
     init_check: bool = False
 
@@ -182,9 +182,9 @@ class CpuDevice:
                 options.profile.add(compiled, grid, counters)
 
     def _jobs(self, compiled: Compiled) -> int | None:
-        """How many processes may run the blocks; says once why a kernel's blocks have to stay together."""
-        if self.options.jobs < 2:
-            return None
+        """How many processes may run the blocks; where some were asked for, says once why a kernel's have to stay together."""
+        if self.options.jobs is None or self.options.jobs == 1:
+            return self.options.jobs
         if compiled.entry not in self._alone:
             why = emulator.why_alone(compiled, compiled.entry)
             self._alone[compiled.entry] = why is not None

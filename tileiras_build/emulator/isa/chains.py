@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
-from .. import short_sums
-from ..products import BY_BLAS, Factor, add_products, multiply
+from .. import machine_code, short_sums
+from ..products import BY_BLAS, Factor, add_products, are_for_machine_code, multiply
 from ..syntax import Register
 from .registry import helper
 
 FOUR = np.complex128  # any 16 bytes: four numbers of f32
 COLUMNS = 8  # of D that four registers, or two, hold
+GROUP_WARPS = 4  # of a warpgroup
 
 
 # -- emission ----------------------------------------------------------------------------------------
@@ -157,9 +159,13 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
     steps = [(join_rows(left), join_columns(right)) for left, right in zip(lefts, rights)]
     halves = steps[0][0].values.shape[1] // rows // 8
+    fresh = is_zero(start)
+    if are_for_machine_code(steps, warps):
+        old = None if fresh else stacked(group, start)
+        layout = of_warps(warps, rows, halves, columns)
+        return add_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps)
     total = np.empty((warps, rows * halves * 8, columns * COLUMNS), np.float32)
     inside = total.view(FOUR).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
-    fresh = is_zero(start)
     if not fresh:
         inside[...] = stacked(group, start).reshape(inside.shape)
     add_products(total, steps, fresh=fresh)
@@ -180,12 +186,18 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
         return start
     first = max((i for i, keep in enumerate(uniform) if not keep), default=0)
     count, columns = len(steps[0][0].values), steps[0][1].values.shape[1]
-    pairs = [(left.in_stacks(len(right.values)), right.apart) for left, right, _ in steps[first:]]
-    total = np.empty((len(pairs[0][0].values), count * 64 // len(pairs[0][0].values), columns), np.float32)
+    pairs = [(left.in_stacks(len(right.values)), right) for left, right, _ in steps[first:]]
+    stack, is_short = len(pairs[0][0].values), steps[0][0].kind in short_sums.KINDS
+    if not is_short and are_for_machine_code(pairs, stack):
+        old = stacked(group, start) if uniform[first] else None
+        layout = of_warpgroups(stack, count // stack, columns)
+        return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs)
+    pairs = [(left, right.apart) for left, right in pairs]
+    total = np.empty((stack, count * 64 // stack, columns), np.float32)
     inside = total.view(FOUR).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
     if uniform[first]:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    if pairs[0][0].kind in short_sums.KINDS:
+    if is_short:
         add_short(total, pairs, fresh=not uniform[first])
     else:
         add_products(total, pairs, fresh=not uniform[first])
@@ -240,10 +252,49 @@ def _whole(group, values: Sequence[np.ndarray]) -> np.ndarray | None:
     return base.view(np.float32).reshape(len(values), -1, 32)
 
 
+def add_in_registers(
+    group,
+    shape: tuple[int, int],
+    old: np.ndarray | None,
+    layout: machine_code.Layout,
+    steps: list[tuple[Factor, Factor]],
+) -> np.ndarray | list[np.ndarray]:
+    """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
+    fours = np.empty(shape, FOUR)
+    if old is not None:
+        old = np.ascontiguousarray(old)
+    machine_code.add(fours, old, layout, [(left.values, right.values) for left, right in steps])
+    return values_of(group, fours)
+
+
+@lru_cache(maxsize=64)
+def of_warpgroups(stack: int, each: int, columns: int) -> machine_code.Layout:
+    """Where sums of warpgroups, of which ``each`` have their rows in one matrix, are in registers (columns / 8, half, e, warp, row, t)."""
+    register = stack * each * GROUP_WARPS * 32
+    matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
+    rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
+    return machine_code.Layout(rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True)
+
+
+@lru_cache(maxsize=64)
+def of_warps(warps: int, rows: int, halves: int, columns: int) -> machine_code.Layout:
+    """As ``of_warpgroups``, of a matrix of products for each warp: registers (rows, columns, half, e, warp, row, t)."""
+    register = warps * 32
+    warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
+    places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
+    columns_at = np.arange(columns) * halves * 2 * register
+    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register)
+
+
 def from_fours(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
     """Registers (of any number of axes, …, warps in any number of axes, 8) as values of the group."""
     fours = np.empty(inside.shape, FOUR)
     fours[...] = inside
+    return values_of(group, fours)
+
+
+def values_of(group, fours: np.ndarray) -> np.ndarray | list[np.ndarray]:
+    """As ``from_fours``, of an array that nobody else has."""
     registers = fours.view(np.float32).reshape(-1, *((group.shape) if group.dense else (group.warps, 32)))
     return registers if group.dense else [group.from_warps(register) for register in registers]
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tileiras_build.errors import InvalidInput
-from tileiras_build.scons_tool.build_options import OPTIONS
-from tileiras_build.scons_tool.project_file import read_table
+from tileiras_build.project_file import read_table
+from tileiras_build.project_options import OPTIONS
 
 CHECKS = {row.name: row.check for row in OPTIONS}
 

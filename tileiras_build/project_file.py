@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
-from ..errors import InvalidInput, Location, one_of
+from .errors import InvalidInput, Location, one_of
 
 FILE_NAME = "pyproject.toml"
 TABLE = "tileiras"
@@ -19,29 +19,28 @@ def read_table(folder: str, checks: Mapping[str, Callable[[str, str], object]]) 
 
     Raises InvalidInput with the file where it is no TOML, has another key, or has a value that its check refuses.
     """
-    path = os.path.join(folder, FILE_NAME)
     try:
-        with open(path, "rb") as stream:
+        with open(os.path.join(folder, FILE_NAME), "rb") as stream:
             data = stream.read()
     except OSError:
         return {}
     if not _NAMED.search(data):
         return {}
-    found = _parse(data)
+    try:
+        return _values(_parse(data), checks)
+    except InvalidInput as error:
+        raise InvalidInput(error.id, error.message, location=Location(FILE_NAME), remedy=error.remedy) from None
+
+
+def _values(found: Mapping[str, object], checks: Mapping[str, Callable[[str, str], object]]) -> dict[str, str]:
     for name in found:
         if name not in checks:
             message = f"[tool.{TABLE}] has a key {name}, which is no option of the build"
-            raise InvalidInput("pyproject-key", message, location=_HERE, remedy=one_of(name, checks))
+            raise InvalidInput("pyproject-key", message, remedy=one_of(name, checks))
     values = {name: _text(name, value) for name, value in found.items()}
     for name, value in values.items():
-        try:
-            checks[name](name, value)
-        except InvalidInput as error:
-            raise InvalidInput(error.id, error.message, location=_HERE, remedy=error.remedy) from None
+        checks[name](name, value)
     return values
-
-
-_HERE = Location(FILE_NAME)
 
 
 def _parse(data: bytes) -> dict[str, object]:
@@ -50,12 +49,10 @@ def _parse(data: bytes) -> dict[str, object]:
     try:
         found = tomllib.loads(data.decode()).get("tool", {}).get(TABLE, {})
     except (ValueError, AttributeError) as error:
-        raise InvalidInput("pyproject-toml", f"this is no TOML: {error}", location=_HERE, remedy="correct it") from None
+        raise InvalidInput("pyproject-toml", f"this is no TOML: {error}", remedy="correct it") from None
     if isinstance(found, dict):
         return found
-    raise InvalidInput(
-        "pyproject-toml", f"tool.{TABLE} is no table", location=_HERE, remedy=f"begin it with [tool.{TABLE}]"
-    )
+    raise InvalidInput("pyproject-toml", f"tool.{TABLE} is no table", remedy=f"begin it with [tool.{TABLE}]")
 
 
 def _text(name: str, value: object) -> str:
@@ -67,4 +64,4 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, list) and all(isinstance(word, (str, int)) and not isinstance(word, bool) for word in value):
         return (" " if name.endswith("_flags") else ",").join(map(str, value))
     remedy = "write text, a number, true or false, or a list of texts or numbers"
-    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} is none of these", location=_HERE, remedy=remedy)
+    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} is none of these", remedy=remedy)

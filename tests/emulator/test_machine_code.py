@@ -1,0 +1,111 @@
+"""Products by machine code: the bits that BLAS and NumPy leave, wherever the sums and the factors are."""
+
+import numpy as np
+import pytest
+from test_chains import TWO_BY_TWO, A, B
+from test_chains import launch as launch_warps
+from test_wgmma import B_AT, descriptor, execute, opcode, tail
+
+from tileiras_build.emulator import machine_code, products
+from tileiras_build.emulator.products import Factor
+
+NEVER = 1 << 62
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The layouts of what machine code has added up, for processes that have multiplied enough."""
+    made, add = [], machine_code.add
+
+    def counted(out, old, layout, steps):
+        made.append(layout)
+        add(out, old, layout, steps)
+
+    monkeypatch.setattr(machine_code, "add", counted)
+    monkeypatch.setattr(machine_code, "BEFORE", -1)
+    return made
+
+
+def both(monkeypatch, run) -> tuple[list[int], list[int]]:
+    """The bits of what ``run`` returns by machine code and without."""
+    by_code = np.ascontiguousarray(run()).view(np.uint32).tolist()
+    with monkeypatch.context() as patch:
+        patch.setattr(machine_code, "BEFORE", NEVER)
+        return by_code, np.ascontiguousarray(run()).view(np.uint32).tolist()
+
+
+def numbers(rng, shape, dtype, transposed: bool) -> np.ndarray:
+    """Normal numbers of 11 bits, as an array (stack, rows, k) or a view of one of (stack, k, rows)."""
+    shape = (shape[0], shape[2], shape[1]) if transposed else shape
+    values = rng.standard_normal(shape).astype(np.float16).astype(dtype)
+    return values.swapaxes(1, 2) if transposed else values
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "k", "right", "transposed"),
+    [(np.float16, 16, 3, False), (np.float16, 16, 1, True), (np.float32, 8, 3, True)],
+)
+def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, monkeypatch):
+    rng = np.random.default_rng(k + right)
+    steps = [
+        (
+            Factor(numbers(rng, (3, 24, k), dtype, False), "f16"),
+            Factor(numbers(rng, (right, 32, k), dtype, transposed), "f16"),
+        )
+        for _ in range(3)
+    ]
+    start = rng.standard_normal((3, 24, 48)).astype(np.float32)
+    start[0, :2] = -0.0
+    monkeypatch.setattr(machine_code, "TOGETHER", 1)  # a matrix at a time
+
+    def run():
+        total = start.copy()
+        products.add_products(total[:, :, 8:40], steps, fresh=fresh)
+        return total
+
+    one, other = both(monkeypatch, run)
+    assert one == other and len(calls) == 1
+
+
+def test_registers_of_warps(calls):
+    expected = [A[i] @ B[j] + A[2 + i] @ B[2 + j] for i in (0, 1) for j in (0, 1)]
+    np.testing.assert_array_equal(launch_warps(TWO_BY_TWO), np.array(expected, np.float32))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("scale", ["scale", "!scale"])
+def test_registers_of_two_warpgroups_that_share_b(scale, calls, monkeypatch):
+    rng = np.random.default_rng(5)
+    image = rng.standard_normal(32768).astype(np.float16).view(np.uint8)
+    start = rng.standard_normal((64, 24)).astype(np.float32)
+    places = descriptor(0, 128, 16, 1024), descriptor(B_AT, 128, 16, 1024)
+    text = f"{opcode(24, 16, 'f32', 'f16', 'f16')} {{D}}, da, db, {tail('f16', scale='scale')}"
+    if scale != "scale":
+        text = "setp.ne.u32 scale, 1, 1; " + text
+    run = lambda: execute(text, image, 24, "f32", *places, start, threads=256)
+    one, other = both(monkeypatch, run)
+    assert one == other and len(calls) == 1
+
+
+def finite(value: float) -> np.ndarray:
+    values = np.ones((1, 8, 16), np.float32)
+    values[0, 3, 4] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right"),
+    [("f16", np.inf, 1), ("e4m3", np.nan, 1), ("e4m3", 2, 2), ("bf16", 2.0**100, 2.0**-100), ("s8", 3, 4)],
+)
+def test_what_is_not_for_it(kind, left, right, calls):
+    """Sums that are not finite or not exact in float64, and those that float32 holds: BLAS is faster there."""
+    steps = [(Factor(finite(left), kind), Factor(finite(right), kind))]
+    total = np.zeros((1, 8, 8), np.float32)
+    products.add_products(total, steps)
+    assert bool(calls) == (kind == "e4m3" and left == 2)
+
+
+def test_a_process_that_multiplies_little_does_not_ask_llvm(monkeypatch):
+    monkeypatch.setattr(machine_code, "_multiplied", 0)
+    assert not machine_code.is_worth_it(machine_code.BEFORE) and machine_code.is_worth_it(1)
