@@ -82,7 +82,8 @@ def _select(func: Operation, job: Job, warps: int) -> None:
 def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:
     boxes = {index: found for index in (0, 1) if (found := fetched(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
-    if not boxes or not two_stages_fit(bytes, job):
+    # A right operand may be computed; one that is loaded is fetched, or else nothing is.
+    if not boxes or (1 not in boxes and source_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return
     # Instructions that read shared memory read the right operand there; fragments of either one are read from there.
     families = FAMILIES if 1 in boxes else {}
