@@ -11,8 +11,7 @@ from tests.runtime.fake_libcuda import compiler, cuda_include, run
 from tests.runtime.wrong_kernel import KERNEL
 from tileiras_build.c_names import c_names
 from tileiras_build.errors import InvalidInput
-from tileiras_build.packages.c_source import render_header, render_source
-from tileiras_build.packages.cpp_source import render_cpp_header
+from tileiras_build.packages.c_source import render_cpp_header, render_header, render_source
 from tileiras_build.runtime.library_manifest import CUBIN, Image, LibraryManifest
 
 NAMES = {

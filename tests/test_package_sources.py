@@ -18,7 +18,7 @@ FILES = {
     "dialects/b.py": "",
     "errors.py": "",
     "packages/code.py": "",
-    "packages/image.c": "",
+    "packages/image.c.jinja": "",
 }
 CODE = {
     "edge": {"pipeline/edge.py", "errors.py"},
@@ -44,7 +44,7 @@ def test_code_is_what_is_imported(package, module):
 
 
 def test_files_beside_the_code_belong_to_it(package):
-    assert package.code_of(["tileiras_build.packages.code"]) == {"packages/code.py", "packages/image.c"}
+    assert package.code_of(["tileiras_build.packages.code"]) == {"packages/code.py", "packages/image.c.jinja"}
 
 
 def test_modules_of_others_have_no_code_here(package):

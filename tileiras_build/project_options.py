@@ -109,7 +109,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", "", _check_file),
     BuildOption("nvcc", "path of nvcc for .cu files (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
     BuildOption("nvcc_flags", "more flags for nvcc: include folders, macros", "", _check_flags),
-    BuildOption("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
+    BuildOption("cache", "shared build cache: a folder, http://host:port/path or s3://bucket/path (empty: none)", "", _check_cache),
     BuildOption("explain", "say why each step runs: yes or no", "no", yes_no),
     BuildOption("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", yes_no),
     BuildOption("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, check_executor),

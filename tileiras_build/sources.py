@@ -24,7 +24,7 @@ TABLES = frozenset(("__init__.py", "pipeline/proofs.py", "pipeline/stages.py"))
 _NAMED = re.compile(rf"[\"']{NAME}((?:\.\w+)+)".encode())
 _COMMENT = re.compile(r"#.*")
 _NAMES = f"{NAME}.".encode()
-_DATA = (".bc", ".c", ".css", ".h", ".html", ".js", ".ll")
+_DATA = (".bc", ".css", ".html", ".jinja", ".js", ".ll")
 
 
 class Package:

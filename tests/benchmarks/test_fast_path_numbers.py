@@ -109,13 +109,13 @@ def test_products_of_scaled_blocks(name, sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal, sm):
+@pytest.mark.parametrize(("rows", "causal"), [(128, False), (128, True), (256, True)])
+def test_attention(rows, causal, sm):
     length, size = 256, 128
     q, k, v = (uniform(seed, (1, length, size)) for seed in range(3))
     scale = 1 / np.sqrt(size)
-    name = "attention_f16_128x128" + ("_causal" if causal else "")
-    out = launch(name, sm, [q, k, v, np.full_like(q, np.nan), scale], grid=(length // 128, 1, 1))[3]
+    name = f"attention_f16_{rows}x128" + ("_causal" if causal else "")
+    out = launch(name, sm, [q, k, v, np.full_like(q, np.nan), scale], grid=(length // rows, 1, 1))[3]
     scores = wide(q) @ wide(k).transpose(0, 2, 1) * scale
     if causal:
         scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)

@@ -29,22 +29,23 @@ class Cluster:
         name = f"worker-{len(self.processes)}"
         options = ["--nthreads", str(threads), "--name", name, "--local-directory", str(self.folder)]
         process = self._start("worker", self.address, *options, "--nanny" if nanny else "--no-nanny", code=code)
-        _wait(lambda: name in self.names(), process)
+        with self._client() as client:
+            _wait(lambda: name in {info["name"] for info in _workers(client).values()}, process)
         return process
-
-    def names(self) -> set[str]:
-        """The names of the workers that the scheduler knows."""
-        return {info["name"] for info in self.workers().values()}
 
     def workers(self) -> dict:
         """What the scheduler knows of each worker, by address."""
+        with self._client() as client:
+            return _workers(client)
+
+    def _client(self):
+        """Each opens connections and a thread: one for all looks of a wait."""
         import distributed
 
         own = self._certificates or Certificates()
         security = distributed.Security(tls_ca_file=own.ca, tls_client_cert=own.cert) if own.ca else None
         options = {"set_as_default": False, "timeout": START_SECONDS, "security": security}
-        with distributed.Client(self.address, **options) as client:
-            return client.scheduler_info(n_workers=-1)["workers"]
+        return distributed.Client(self.address, **options)
 
     def close(self) -> None:
         for process in self.processes:
@@ -70,6 +71,10 @@ class Cluster:
             return json.loads((self.folder / "scheduler.json").read_text())["address"]
         except (OSError, ValueError):
             return None
+
+
+def _workers(client) -> dict:
+    return client.scheduler_info(n_workers=-1)["workers"]
 
 
 def kill(process: subprocess.Popen) -> None:

@@ -20,6 +20,9 @@ LIBRARIES = {
     "importlib.metadata",
     "rich",
     "jinja2",
+    "urllib3",
+    "google.protobuf",
+    "fsspec",
 }
 STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
 

@@ -10,8 +10,7 @@ import pytest
 from tests.runtime import fake_libcuda
 from tests.runtime.fake_libcuda import compiler, cuda_include, run
 from tests.runtime.wrong_kernel import KERNEL
-from tileiras_build.packages.c_source import render_header, render_source
-from tileiras_build.packages.cpp_source import render_cpp_header
+from tileiras_build.packages.c_source import render_cpp_header, render_header, render_source
 from tileiras_build.runtime.library_manifest import CUBIN, Image, LibraryManifest
 
 IMAGE = bytes(1024)

@@ -13,7 +13,8 @@ from tests.bytecode.sample_modules import build
 from tests.scons_tool.test_build import Project
 from tileiras_build.errors import InvalidInput
 from tileiras_build.manifest_words import VERSION
-from tileiras_build.packages.library import KernelFiles, pack_library, read_parts
+from tileiras_build.packages.library import KernelFiles, pack_library
+from tileiras_build.packages.parts import read_parts
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
 
 SCONSTRUCT = """

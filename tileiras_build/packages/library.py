@@ -15,33 +15,18 @@ It is a Python package as it stands: copied below a project's source folder it g
 from __future__ import annotations
 
 import hashlib
-import json
 import keyword
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..errors import InvalidInput, Location
+from ..errors import InvalidInput
 from ..files import read_file
-from ..launch_manifest import LaunchManifest, read_launch_manifest
-from ..names import KERNEL, check_names
-from ..pipeline.ll_to_ptx.metadata import manifest_of_ptx
-from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest, render
-from . import build_files, c_source
-from .cpp_source import render_cpp_header
-from .fatbin import Part, locate, make_fatbin
-
-_INIT = '''"""Kernels built by tileiras_build: ``{name}.library["{example}"].launch(grid, *arguments, stream=stream)``."""
-
-from pathlib import Path
-
-try:
-    from tileiras_build_runtime import Library
-except ModuleNotFoundError:  # the compiler has it too
-    from tileiras_build.runtime import Library
-
-library = Library(Path(__file__).parent)
-'''
+from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest
+from ..runtime.library_manifest import render as render_manifest
+from .c_source import render_cpp_header, render_header, render_image, render_source
+from .fatbin import locate, make_fatbin
+from .parts import read_parts
+from .render import render
 
 
 @dataclass(frozen=True)
@@ -71,29 +56,6 @@ def file_names(name: str, *, embed: bool = False) -> list[str]:
     return ["__init__.py", FILE_NAME, f"{name}.fatbin", *headers, f"src/{name}.c", *builds, *image]
 
 
-def read_parts(images: Iterable[tuple[str, str]]) -> list[tuple[Part, LaunchManifest]]:
-    """Each image with its launch manifest; raises InvalidInput naming a file that is missing or damaged."""
-    return [_read_part(kind, Path(path)) for kind, path in images]
-
-
-def _read_part(kind: str, path: Path) -> tuple[Part, LaunchManifest]:
-    data = read_file(path)
-    path = path if kind == PTX else path.with_suffix(".json")
-    try:
-        manifest = _read_manifest(manifest_of_ptx(data.decode()) if kind == PTX else json.loads(read_file(path)))
-    except ValueError as error:
-        message = f"this is not a launch manifest: {error}"
-        raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again") from None
-    check_names((KERNEL, entry, lambda: Location(str(path))) for entry in manifest.kernels)
-    return Part(kind, manifest.target, data), manifest
-
-
-def _read_manifest(content: object) -> LaunchManifest:
-    if not isinstance(content, dict) or not content.get("kernels"):
-        raise ValueError("it says of no kernel how it is launched")
-    return read_launch_manifest(content)
-
-
 def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str | None = None) -> bytes:
     """The fat binary of one kernel file; ``images`` as in KernelFiles."""
     return make_fatbin(name, tuple(part for part, _ in read_parts(images)), fatbinary)
@@ -117,18 +79,23 @@ def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False
         image += fatbin
     digest = hashlib.sha256(image).hexdigest()
     manifest = LibraryManifest(name, f"{name}.fatbin", len(image), digest, kernels)
-    contents = [
-        _INIT.format(name=name, example=min(kernels, default="kernel")).encode(),
-        render(manifest),
-        bytes(image),
-        c_source.render_header(manifest).encode(),
-        render_cpp_header(manifest).encode(),
-        c_source.render_source(manifest).encode(),
-        build_files.render_cmake(manifest, embed=embed).encode(),
-        build_files.render_pc(manifest, embed=embed).encode(),
-    ]
-    contents += [c_source.render_image(manifest, bytes(image)).encode()] if embed else []
+    contents = [text.encode() for text in render_texts(manifest, embed=embed)]
+    contents[1:1] = [render_manifest(manifest), bytes(image)]
+    contents += [render_image(manifest, bytes(image)).encode()] if embed else []
     return dict(zip(file_names(name, embed=embed), contents, strict=True))
+
+
+def render_texts(manifest: LibraryManifest, *, embed: bool) -> list[str]:
+    """The files that say how a package is used, in the order of ``file_names``."""
+    sources = [f"src/{manifest.name}.c"] + ([f"src/{manifest.name}_image.c"] if embed else [])
+    return [
+        render("package_init.py", manifest, example=min(manifest.kernels, default="kernel")),
+        render_header(manifest),
+        render_cpp_header(manifest),
+        render_source(manifest),
+        render("cmake_config.cmake", manifest, sources=sources),
+        render("package.pc", manifest, sources=sources),
+    ]
 
 
 def _images(file: KernelFiles, fatbin: bytes, base: int):

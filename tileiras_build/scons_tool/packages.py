@@ -38,7 +38,7 @@ FATBIN = Stage(
     ".fatbin",
     "the cubins of one kernel, and PTX",
     "tileiras_build.packages.fatbin:make_fatbin",
-    modules=("tileiras_build.packages.library",),
+    modules=("tileiras_build.packages.parts",),
     sources=_OWN,
     libraries=(*_LIBRARIES, "nvidia-cuda-nvcc"),
 )
@@ -47,7 +47,7 @@ PACKED = Stage(
     "the package of a library",
     "tileiras_build.packages.library:pack_library",
     sources=_OWN,
-    libraries=_LIBRARIES,
+    libraries=(*_LIBRARIES, "Jinja2", "MarkupSafe"),
 )
 
 
@@ -63,7 +63,7 @@ class FatbinAction(WorkerAction):
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Join the images in a worker."""
-        from ..packages.library import read_parts
+        from ..packages.parts import read_parts
 
         name = kernel_name(target[0])
         parts = tuple(part for part, _ in read_parts(images_of(source)))

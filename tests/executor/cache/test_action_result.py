@@ -1,5 +1,6 @@
 """The ActionResult records: written as protocol buffers lay them down, and no damage is believed."""
 
+import hashlib
 from contextlib import suppress
 
 import pytest
@@ -10,9 +11,7 @@ from tileiras_build.executor.cache.action_result import (
     BLOB_LIMIT,
     DamagedRecord,
     Digest,
-    _field,
     _seal,
-    _varint,
     decode,
     encode,
 )
@@ -24,6 +23,16 @@ names = st.text(characters, min_size=1, max_size=20).filter(lambda name: name no
 digests = st.binary(max_size=300).map(Digest.of)
 # ExecutedActionMetadata is field 9: a server may add to it, and write the fields in another order.
 FOREIGN = bytes([4 << 3, 0]) + bytes([9 << 3 | 2, 3, 2 << 3 | 2, 1, 65]) + bytes([10 << 3 | 5, 1, 2, 3, 4])
+
+
+def _varint(value: int) -> bytes:
+    """A number in the wire format: seven bits a byte, the low ones first."""
+    return bytes([value & 0x7F | 0x80]) + _varint(value >> 7) if value > 0x7F else bytes([value])
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    """A field that has a length."""
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
 @given(st.dictionaries(names, digests, max_size=5))
@@ -44,14 +53,19 @@ def test_fields_that_a_server_adds_are_skipped():
     assert decode(KEY, FOREIGN + encode(KEY, FILES) + FOREIGN) == FILES
 
 
+def test_records_are_the_bytes_that_they_always_were():
+    """Caches live longer than versions of this package."""
+    known = "7087b8e9d9def1a4b42f6f894362c0a556427ef9c775188fbef3f09109c3fb5a"
+    assert hashlib.sha256(encode(KEY, FILES)).hexdigest() == known
+
+
 def test_empty_file_may_lack_its_size():
-    """Protocol buffers leave out a zero: a server that writes the record anew does so too."""
+    """Protocol buffers leave out a zero, but need not: earlier versions of this package wrote it."""
     files = {".ptx": Digest.of(b"")}
-    data = encode(KEY, files)
-    file = data[: 2 + data[1]]
-    shorter = file[:-2].replace(bytes([0x12, 68]), bytes([0x12, 66]))
-    shorter = shorter[:1] + bytes([file[1] - 2]) + shorter[2:]
-    assert decode(KEY, shorter + data[len(file) :]) == files
+    digest = _field(1, files[".ptx"].hash.encode())
+    for said in (digest, digest + b"\x10\x00"):
+        assert decode(KEY, _record(_field(1, b".ptx") + _field(2, said), sealed=files)) == files
+    assert len(encode(KEY, files)) == len(_record(_field(1, b".ptx") + _field(2, digest), sealed=files)) + 18
 
 
 @given(st.integers(0), st.integers(1, 255))
@@ -124,6 +138,9 @@ WRONG_FIELDS = {
     "a hash in other digits": _record(_message(NAME, (2, _message((1, "\u0663".encode() * 64), (2, 3))))),
     "a size of more than 64 bits": _record(_message(NAME, (2, _message(HASH) + bytes([2 << 3] + [0xFF] * 10 + [1])))),
     "a size that no artifact has": _record(_message(NAME, (2, _message(HASH, (2, BLOB_LIMIT + 1))))),
+    "a size below zero": _record(
+        _message(NAME, (2, _message(HASH, (2, (1 << 64) - 1)))), sealed={".ll": Digest("c" * 64, -1)}
+    ),
     "a number for the seal": _message((5, 7)),
     "a group": bytes([2 << 3 | 3]),
     "a length beyond the end": bytes([2 << 3 | 2, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F]),

@@ -1,4 +1,4 @@
-"""Stores, each against the real thing: a folder, nginx and WsgiDAV; and servers that break in every way."""
+"""Stores, each against the real thing: folders, nginx and WsgiDAV; and servers that break in every way."""
 
 import hashlib
 import os
@@ -8,12 +8,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from itertools import chain, repeat
 
 import pytest
 
 from tests.executor.cache.servers import SERVERS, answering, free_port, require_nginx, running, says
 from tileiras_build.errors import InvalidInput
-from tileiras_build.executor.cache import http_store
+from tileiras_build.executor.cache import http_requests, remote_store
 from tileiras_build.executor.cache.http_store import HttpStore
 from tileiras_build.executor.cache.places import open_store
 from tileiras_build.executor.cache.store import (
@@ -47,11 +48,14 @@ s+FnAb8+/lLWnd8lSItl1QlVfWg=
 """
 
 
-@pytest.fixture(scope="module", params=["folder", *SERVERS])
+ADDRESSES = {"folder": "made/when/needed", "memory": "memory:/{}", "files": "file://{}/made/when/needed"}
+
+
+@pytest.fixture(scope="module", params=[*ADDRESSES, *SERVERS])
 def store(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cache")
-    if request.param == "folder":
-        yield open_store("made/when/needed", folder)
+    if request.param in ADDRESSES:
+        yield open_store(ADDRESSES[request.param].format(folder), folder)
         return
     with running(request.param, folder) as server:
         yield open_store(server.address())
@@ -260,7 +264,7 @@ def test_one_deadline_is_for_the_whole_answer(how):
 
 def test_deadline_is_for_what_is_sent_too(monkeypatch):
     """A server that takes the connection and reads nothing: its buffers and ours are full at some point."""
-    monkeypatch.setattr(http_store, "LEAST_SPEED", 1 << 40)
+    monkeypatch.setattr(remote_store, "LEAST_SPEED", 1 << 40)
     with answering(lambda connection, ended: ended.wait(60)) as address, pytest.raises(StoreTooSlow):
         HttpStore(address, timeout=0.3).write(BLOBS, NAME, bytes(16 << 20))
 
@@ -272,7 +276,7 @@ def test_large_record_has_more_time():
         connection.sendall(WHOLE["by its length"])
 
     with answering(serve) as address:
-        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * http_store.LEAST_SPEED) == b"data"
+        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * remote_store.LEAST_SPEED) == b"data"
 
 
 @contextmanager
@@ -349,16 +353,81 @@ def test_second_address_is_asked_where_the_first_refuses(monkeypatch):
         assert HttpStore("http://somewhere").read(BLOBS, NAME, 1000) == b"data"
 
 
+def keeps_alive(replies, connections):
+    """A server that gives one reply for each request, and lists how many each connection has brought."""
+
+    def serve(connection, ended):
+        connections.append(0)
+        while connection.recv(65536):
+            connections[-1] += 1
+            connection.sendall(next(replies))
+
+    return serve
+
+
+def test_a_thread_keeps_its_connection():
+    connections: list[int] = []
+    with answering(keeps_alive(repeat(WHOLE["by its length"]), connections)) as address:
+        store = HttpStore(address)
+        assert [store.read(BLOBS, NAME, 1000) for _ in range(5)] == [b"data"] * 5
+    assert connections == [5]
+
+
+def test_server_that_is_busy_is_asked_again():
+    busy = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nRetry-After: 1000\r\n\r\n"
+    with answering(keeps_alive(chain([busy, WHOLE["by its length"]], repeat(busy)), [])) as address:
+        store = HttpStore(address)
+        assert store.read(BLOBS, NAME, 1000) == b"data"
+        with pytest.raises(StoreError, match="it answered 503 Service Unavailable"):
+            store.read(BLOBS, NAME, 1000)
+
+
+def test_server_that_does_not_answer_is_asked_once():
+    asked = []
+
+    def serve(connection, ended):
+        asked.append(connection.recv(65536))
+        ended.wait(60)
+
+    with answering(serve) as address:
+        with pytest.raises(StoreTooSlow):
+            HttpStore(address, timeout=0.2).read(BLOBS, NAME, 1000)
+        time.sleep(0.5)
+    assert len(asked) == 1
+
+
+def test_proxy_is_asked_for_other_machines_only(monkeypatch):
+    asked = []
+
+    def serve(connection, ended):
+        asked.append(connection.recv(65536))
+        connection.sendall(WHOLE["by its length"])
+
+    with answering(serve) as proxy, answering(says(WHOLE["by its length"])) as address:
+        monkeypatch.setenv("http_proxy", proxy.replace("://", "://ann:secret@"))
+        monkeypatch.setenv("no_proxy", "near.invalid")
+        assert HttpStore("http://far.invalid/cache").read(BLOBS, NAME, 1000) == b"data"
+        assert HttpStore(address).read(BLOBS, NAME, 1000) == b"data"
+        with pytest.raises(StoreError, match="[Nn]ame"):
+            HttpStore("http://near.invalid").read(BLOBS, NAME, 1000)
+        monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1")
+        with pytest.raises(StoreError, match="the proxy socks5://127.0.0.1:1 is not an HTTP one"):
+            HttpStore("http://far.invalid/cache").read(BLOBS, NAME, 1000)
+    (request,) = asked
+    assert request.startswith(f"GET http://far.invalid/cache/cas/{NAME} HTTP/1.1".encode())
+    assert b"proxy-authorization: basic" in request.lower()
+
+
 @pytest.fixture
 def certified(tmp_path, monkeypatch):
     """A server's side of TLS with a certificate of its own for 127.0.0.1, which clients here trust."""
     (tmp_path / "pair.pem").write_text(PAIR)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "pair.pem"))
-    http_store._tls.cache_clear()
+    http_requests.tls.cache_clear()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "pair.pem")
     yield context
-    http_store._tls.cache_clear()
+    http_requests.tls.cache_clear()
 
 
 def over_tls(context, serve):
@@ -378,7 +447,7 @@ def test_answer_over_tls_is_read(certified):
 
 def test_certificate_that_nobody_vouches_for_is_refused(certified, monkeypatch):
     monkeypatch.delenv("SSL_CERT_FILE")
-    http_store._tls.cache_clear()
+    http_requests.tls.cache_clear()
     with answering(over_tls(certified, says(b""))) as address, pytest.raises(StoreError, match="certificate"):
         HttpStore(address.replace("http:", "https:")).read(BLOBS, NAME, 1000)
 

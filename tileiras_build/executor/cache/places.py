@@ -1,4 +1,4 @@
-"""What ``cache=`` may name: a folder, or a server."""
+"""What ``cache=`` may name: a folder, a server, or an object store."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ from urllib.parse import urlsplit
 from ...errors import InvalidInput
 from .store import Store
 
-_REMEDY = "use a folder, or http://host:port/path"
+_REMEDY = "use a folder, or http://host:port/path, or s3://bucket/path"
 
 
 def open_store(text: str, base: str | os.PathLike = ".") -> Store:
-    """The store called ``text``: an http(s) address, or a folder (relative to ``base``).
+    """The store called ``text``: an http(s) address, one of an object store, or a folder (relative to ``base``).
 
-    Nothing is asked of a server yet. Raises InvalidInput[cache-place] where ``text`` is neither.
+    Nothing is asked of a server yet. Raises InvalidInput: cache-place where ``text`` is none of them, cache-missing where a
+    library is not installed.
     """
-    if text.partition("://")[0].lower() in ("http", "https"):
+    protocol = text.partition("://")[0].lower()
+    if "://" in text and protocol in ("http", "https"):
         from .http_store import HttpStore
 
         return HttpStore(_checked_address(text))
     if "://" in text:
+        from .object_store import PROTOCOLS, ObjectStore, check_library
+
+        if protocol in PROTOCOLS:
+            check_library(text)
+            return ObjectStore(text)
         raise InvalidInput("cache-place", f"cache={text} is neither a folder nor an HTTP server", remedy=_REMEDY)
     folder = Path(base, os.path.expanduser(text))
     if folder.exists() and not folder.is_dir():

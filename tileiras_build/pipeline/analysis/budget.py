@@ -107,6 +107,12 @@ def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
     return divided_words_fit(words, warps, occupancy(func, job) or 1, job.target)
 
 
+def kept_words_fit(words: int, warps: int, target: Target) -> bool:
+    """Whether the threads of a CTA that has a multiprocessor to itself may have registers for as many 32-bit words."""
+    divides = warps >= MANY_WARPS and target.has("setmaxnreg")
+    return words_fit(words, warps, 1, target) or (divides and divided_words_fit(words, warps, 1, target))
+
+
 def divided_words_fit(words: int, warps: int, ctas: int, target: Target) -> bool:
     """``words_fit`` where threads that fetch give registers away."""
     return _needed(words, warps) <= divided_registers(warps, target, ctas)[1]

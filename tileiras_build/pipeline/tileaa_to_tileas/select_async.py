@@ -82,9 +82,11 @@ def _select(func: Operation, job: Job, warps: int) -> None:
 def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:
     boxes = {index: found for index in (0, 1) if (found := fetched(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
-    if 1 not in boxes or not two_stages_fit(bytes, job):
+    if not boxes or not two_stages_fit(bytes, job):
         return
-    atoms = {name: atom for name, choose in FAMILIES.items() if (atom := choose(op, job, warps, boxes)) is not None}
+    # Instructions that read shared memory read the right operand there; fragments of either one are read from there.
+    families = FAMILIES if 1 in boxes else {}
+    atoms = {name: atom for name, choose in families.items() if (atom := choose(op, job, warps, boxes)) is not None}
     applied_first = op.lhs_scale is not None and choose_atom(kernel_target(op, job), op) is None
     if not atoms and (
         applied_first or not all(_suits_fragments(op, index, found, job) for index, found in boxes.items())

@@ -1,0 +1,227 @@
+"""How much faster a cold build of a large library is on several Dask workers of this machine than on one.
+
+    python benchmarks/cluster_build.py [--kernels 400] [--sm 80,90,100,120] [--workers 4] [--folder DIR]
+
+The library is the example kernels, renamed. It is built by one worker, by ``--workers``, and by as many of which one is killed
+when a third of the cubins are there; each worker is a process of ``dask worker`` with one thread, and all builds must give the
+same bytes. Fewer cores than workers, or other work on the machine, hardly change the CPU time of each process, so that is what
+is compared: a build takes at least as long as its longest process (the ``scons`` process, the scheduler, the busiest worker with
+its compilers), and at most as long as one after the other, where workers do nothing while SCons thinks. The truth lies between the
+two; the ratio that counts is the second one, which is the smaller.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+
+from build_runs import PACKAGE, program
+from build_scale import EXAMPLES, TEMPLATES, TOOL
+
+from tileiras_build.bytecode.case_table import is_helper
+from tileiras_build.bytecode.export import export_kernels, list_cases
+from tileiras_build.targets import parse_targets
+from tileiras_build.terminal import table_text
+
+_LOOK = 0.1  # seconds
+_PATIENCE = 120.0  # seconds for a process of Dask to be there
+_KILLED_AFTER = 1 / 3  # of the cubins
+
+
+@dataclass
+class Build:
+    """What a cold build has cost: seconds by the clock, and CPU seconds of the scons process, the scheduler and each worker."""
+
+    title: str
+    wall: float
+    scons: float
+    scheduler: float
+    workers: list[float]
+    digest: str
+
+    @property
+    def least(self) -> float:
+        """Seconds with a core for each process, where all of them work at once."""
+        return max(self.scons, self.scheduler, *self.workers)
+
+    @property
+    def most(self) -> float:
+        """The same where none works while another one does, but for the workers among themselves."""
+        return self.scons + self.scheduler + max(self.workers)
+
+    def cells(self, one: Build) -> tuple[str, ...]:
+        """A row of the table, with ratios to the build by ``one`` worker."""
+        workers = " ".join(f"{seconds:.0f}" for seconds in self.workers)
+        times = [f"{seconds:.1f}" for seconds in (self.wall, self.scons, self.scheduler)]
+        ratios = [f"{mine:.0f} ({its / mine:.2f}x)" for mine, its in ((self.least, one.least), (self.most, one.most))]
+        return (self.title, *times, workers, *ratios)
+
+
+class Cluster:
+    """A scheduler and ``workers`` workers with one thread each; ends with the block."""
+
+    def __init__(self, folder: Path, workers: int):
+        self._folder, self._lost = folder, 0.0
+        folder.mkdir()
+        file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
+        _wait(lambda: file.exists() and file.read_text())
+        self.address = json.loads(file.read_text())["address"]
+        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+        self.workers = [self._start("worker", self.address, *options) for _ in range(workers)]
+        self._await_workers(workers)
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *exception):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+    def kill_one(self) -> None:
+        """As a machine that loses its power; its CPU time counts."""
+        victim = self.workers.pop()
+        self._lost = _cpu_below(victim.pid)
+        for process in list(_tree(victim.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        victim.wait()
+
+    def seconds(self) -> tuple[float, list[float]]:
+        """CPU seconds by now: of the scheduler, and of each worker with all that it has started."""
+        workers = [_cpu_below(process.pid) for process in self.workers]
+        return _cpu_below(self.scheduler.pid), workers + ([self._lost] if self._lost else [])
+
+    def _await_workers(self, number: int) -> None:
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False, timeout=_PATIENCE) as client:
+            client.wait_for_workers(number, timeout=_PATIENCE)
+
+    def _start(self, *arguments: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
+        with open(self._folder / "log", "ab") as log:
+            return subprocess.Popen(command, env=os.environ | PACKAGE, stdout=log, stderr=log, cwd=self._folder)
+
+
+def main() -> int:
+    """Build three times, and print a table."""
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="tileiras-cluster-") as scratch:
+        folder = Path(options.folder or scratch)
+        kernels = generate(folder / "kernels", options.kernels)
+        builds = [build(folder, kernels, options.sm, workers=1)]
+        builds += [build(folder, kernels, options.sm, workers=options.workers, kills=kills) for kills in (False, True)]
+    head = ("build", "wall s", "scons CPU s", "scheduler CPU s", "workers CPU s", "all at once", "one after the other")
+    print(f"{options.kernels} kernels x sm={options.sm}, cold; {os.cpu_count()} cores")
+    print(table_text(head, [one.cells(builds[0]) for one in builds]))
+    same = len({one.digest for one in builds}) == 1
+    print("all builds have made the same bytes" if same else "the builds have made different bytes")
+    return int(not same)
+
+
+def generate(folder: Path, number: int) -> dict[str, bytes]:
+    """The bytecode of ``number`` kernels by file name: the examples, each with a name of its own."""
+    made: dict[str, bytes] = {}
+    for path in sorted(path for path in EXAMPLES.glob("*.py") if not is_helper(path)):
+        if any(name in TEMPLATES for name in list_cases(path)):
+            made |= export_kernels(path)
+    kernels = {}
+    for index, name in enumerate(islice(cycle(TEMPLATES), number)):
+        entry = f"k{index:0{len(name) - 1}d}"
+        kernels[f"k{index:05}_{name}.tilebc"] = made[name].replace(name.encode(), entry.encode())
+    return kernels
+
+
+def build(folder: Path, kernels: dict[str, bytes], sm: str, *, workers: int, kills: bool = False) -> Build:
+    """One cold build by a cluster of its own; ``kills`` one of the workers in its middle."""
+    project = folder / f"by-{workers}{'-killed' * kills}"
+    (project / "kernels").mkdir(parents=True)
+    for name, data in kernels.items():
+        (project / "kernels" / name).write_bytes(data)
+    (project / "SConstruct").write_text(TOOL)
+    cubins = len(kernels) * len(parse_targets(sm))
+    title = f"{workers} worker{'s' * (workers > 1)}{', one is killed' * kills}"
+    with Cluster(project / "dask", workers) as cluster:
+        before = cluster.seconds()
+        command = [program("scons"), "-Q", f"sm={sm}", f"-j{2 * workers}", f"executor={cluster.address}", "server=0"]
+        start = time.perf_counter()
+        with open(project / "log", "wb") as log:
+            scons = subprocess.Popen(command, cwd=project, env=os.environ | PACKAGE, stdout=log, stderr=log)
+        if kills:
+            threading.Thread(target=_kill_in_the_middle, args=(cluster, project, cubins), daemon=True).start()
+        _, status, usage = os.wait4(scons.pid, 0)
+        wall = time.perf_counter() - start
+        if status:
+            raise SystemExit(f"the build by {title} failed:\n{(project / 'log').read_text()[-2000:]}")
+        scheduler, busy = cluster.seconds()
+    # What a worker takes to start it takes before it has anything to do.
+    busy = [seconds - start for seconds, start in zip(busy, before[1])]
+    return Build(title, wall, usage.ru_utime + usage.ru_stime, scheduler - before[0], busy, _digest(project, cubins))
+
+
+def _kill_in_the_middle(cluster: Cluster, project: Path, cubins: int) -> None:
+    _wait(lambda: len(list((project / "build").glob("sm_*/*.cubin"))) > cubins * _KILLED_AFTER, patience=float("inf"))
+    cluster.kill_one()
+
+
+def _digest(project: Path, cubins: int) -> str:
+    """Of all cubins, by their names."""
+    found = sorted((project / "build").glob("sm_*/*.cubin"))
+    if len(found) != cubins:
+        raise SystemExit(f"the build made {len(found)} of {cubins} cubins")
+    parts = (f"{path.parent.name}/{path.name}".encode() + hashlib.sha256(path.read_bytes()).digest() for path in found)
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def _wait(ready: Callable[[], object], patience: float = _PATIENCE) -> None:
+    until = time.monotonic() + patience
+    while not ready():
+        if time.monotonic() > until:
+            raise SystemExit("Dask does not start")
+        time.sleep(_LOOK)
+
+
+def _cpu_below(process: int) -> float:
+    """CPU seconds of a process, of those below it, and of those of them that have ended."""
+    ticks = 0
+    for one in _tree(process):
+        with suppress(OSError):  # it has ended meanwhile
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _tree(process: int) -> Iterator[int]:
+    yield process
+    with suppress(OSError):
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield from _tree(int(child))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kernels", type=int, default=400)
+    parser.add_argument("--sm", default="80,90,100,120")
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--folder", help="where the builds are made, and stay")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

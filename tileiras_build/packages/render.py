@@ -1,0 +1,50 @@
+"""The texts of a package: Jinja2 fills the templates beside this file.
+
+They are C, C++ and CMake, full of braces and percent signs themselves: an expression is ``@{…}@``, a statement ``@%…%@``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..runtime.library_manifest import LibraryManifest
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+def render(template: str, manifest: LibraryManifest, **values: object) -> str:
+    """The text of ``<template>.jinja`` for one library: ``name`` is its name, ``NAME`` that in capitals."""
+    values |= {"name": manifest.name, "NAME": manifest.name.upper(), "file": manifest.image, "size": manifest.size}
+    return _environment().get_template(f"{template}.jinja").render(targets=" ".join(manifest.targets), **values)
+
+
+@cache
+def _environment() -> Environment:
+    # Imported here: reading of packages needs no templates.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        variable_start_string="@{",
+        variable_end_string="}@",
+        block_start_string="@%",
+        block_end_string="%@",
+        comment_start_string="@#",
+        comment_end_string="#@",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters["long_long"] = _long_long
+    return made
+
+
+def _long_long(number: int) -> str:
+    """A number in C, where the least one has no literal."""
+    return f"(-{_MOST}LL - 1)" if number == _LEAST else f"{number}LL"
