@@ -14,7 +14,7 @@ from tileiras_build.pipeline.text_format import parse
 KERNELS = Path(__file__).with_name("deep_products.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 # Shared memory of sm_120 holds 99 KiB, of sm_80 163 KiB, of the others 227 KiB. What reads its loop's index elsewhere
-# keeps its steps.
+# keeps its steps. In a loop over tiles two must fit beside what results pass through, where TMA fetches them.
 DEPTHS = {
     "wide": (64, 128, 128, 64),
     "even": (64, 128, 128, 64),
@@ -22,6 +22,7 @@ DEPTHS = {
     "long": (128, 256, 256, 128),
     "counted": (128, 128, 128, 128),
     "turning": (128, 128, 128, 128),
+    "looped": (64, 64, 64, 32),
     "shallow": (32, 32, 32, 32),
 }
 
@@ -57,6 +58,13 @@ def test_the_last_step_ends_anywhere(name, more, sm):
     m, n, k = sizes(name)
     a, b, out = operands(name, m - 8, n + 16, k + more)
     found = run(KERNELS, name, sm, [a, b, out], (1, 2, 1))[2]
+    np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+def test_tiles_that_come_while_results_leave():
+    m, n, k = sizes("looped")
+    a, b, out = operands("looped", 2 * m, n, k + 32)
+    found = run(KERNELS, "looped", "sm_120", [a, b, out])[2]
     np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
 
 

@@ -126,18 +126,17 @@ class _Chain:
         if occupancy(func, self.job) not in (None, ctas):
             return None
         words = self.tiles * (n + columns)
-        fits = (
-            ctas * allocated_columns(words) <= ALL_COLUMNS
-            and self._shared_bytes(ctas) <= self.job.target.max_shared_memory
-        )
+        fits = ctas * allocated_columns(words) <= ALL_COLUMNS and self._shared_bytes(
+            ctas
+        ) <= self.job.target.shared_memory_of(ctas)
         return ctas if fits and divided_words_fit(m * max(n, columns), self.warps, ctas, self.job.target) else None
 
     def _shared_bytes(self, ctas: int) -> int:
-        """Of all CTAs: the resident tile, and stages: where another CTA computes meanwhile, one is enough."""
+        """Of each of so many CTAs: the resident tile, and stages: where another CTA computes meanwhile, one is enough."""
         held = self.resident[2].tile_bytes
         size = sum(boxes[1][2].tile_bytes for boxes in given(self.boxes))
         beside = BESIDE_STAGES * (len(self._pair) + 1)
-        return ctas * (held + LEAST_STAGES // ctas * size + beside)
+        return held + LEAST_STAGES // ctas * size + beside
 
     def mark(self) -> None:
         for product, atom, boxes in zip(self._pair, self.atoms, given(self.boxes), strict=True):

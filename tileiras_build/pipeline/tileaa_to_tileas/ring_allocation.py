@@ -18,8 +18,8 @@ from ..analysis.budget import (
     BESIDE_STAGES,
     LEAST_STAGES,
     MOST_COPIED_STAGES,
-    MOST_FETCHED_STAGES,
     choose_stages,
+    most_stages,
     resident_ctas,
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
@@ -31,6 +31,7 @@ from ..savings import SAVINGS
 from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
 from .agent_rings import Fetch, Ring, Stages, Sum, residents_of
+from .copied_loads import copied_load
 from .inserted import insert_before
 from .parts_of_conversions import limit_parts
 from .tma_descriptors import descriptor_of
@@ -87,15 +88,22 @@ class RingAllocation:
         size = sum(group[0].stage_bytes for group in self.groups)
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
-        copied = sum(_scale_bytes(ring.product) for ring in self.rings)
+        copied = sum(_scale_bytes(ring.product) for ring in self.rings) + self._copied_bytes()
         # Where another CTA computes while one waits for its tiles, one stage is enough.
         least = LEAST_STAGES // most if self.keeps_sums else LEAST_STAGES
-        # Scales are not copied ahead where tiles then would not be.
+        # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
             stages, self.ctas = choose_stages(size, beside, most, self.job, least)
             if stages >= least:
                 break
-        return max(1, min(stages, MOST_FETCHED_STAGES))
+        return max(1, min(stages, *(most_stages(ring.product) for ring in self.rings)))
+
+    def _copied_bytes(self) -> int:
+        """Shared memory for the rings in which all threads copy other operands of the same loops ahead (PipelineLoads)."""
+        fetched = {fetch.load for ring in self.rings for fetch in ring.fetches}
+        blocks = dict.fromkeys(ring.loops[-1].regions[0].blocks[0] for ring in self.rings)
+        loads = (copied_load(op, block, self.warps) for block in blocks for op in block.ops if op not in fetched)
+        return sum(MOST_COPIED_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
 
     def _scratch_beside(self, body: Block) -> int:
         """Bytes that are in use while rings hold tiles: until the last of their loops."""

@@ -3,6 +3,7 @@
 In:    counted loops that load the tiles of one product, at the loop's index along k, and add it to a sum they carry.
 Out:   where the two tiles of two iterations are more than the target's shared memory, the loop runs a power of two times as
        often over tiles of so much less depth: two of them fit, so the next ones are copied while a product is computed.
+       In a loop over tiles, TMA fills a ring again while results leave: they fit beside what these pass through.
        In other counted loops whose products load more in one iteration than shared memory holds, each product is a loop of
        its own over k, as often as two tiles of all that they load fit, or nearly. What such a product loads before the
        loop is loaded again in each step, and of what is computed a step takes its slice.
@@ -21,12 +22,13 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects import arith
 from ...dialects.definition import TableOperation
-from ...dialects.facts import acts_outside, is_counted_loop
+from ...dialects.facts import acts_outside, is_counted_loop, is_entry
 from ...dialects.ir import walk
 from ..analysis.budget import two_stages_fit
 from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
 from ..contracts import EdgePass
 from ..job import Job
+from ..savings import saving_of
 from ..shared.accessors import block_of, expect, parent, row
 from ..shared.element_types import element_of
 from .deep_operands import DeepOperand, deep_operand
@@ -89,13 +91,19 @@ def _decides_depth_alone(loop: TableOperation, operands: list[DeepOperand]) -> b
 
 def _factor(product: TableOperation, operands: list[DeepOperand], job: Job) -> int:
     """How many times shorter the steps must be for two of them to fit; 1 where they need not or cannot be."""
+    beside = [0] if is_entry(parent(parent(product))) or job.target.copies != "tma" else [saving_of(job).part_bytes, 0]
+    return next((factor for taken in beside if (factor := _fitting(product, operands, taken, job))), 1)
+
+
+def _fitting(product: TableOperation, operands: list[DeepOperand], beside: int, job: Job) -> int | None:
+    """The same beside so many bytes; None where it cannot be."""
     size, factor = sum(operand.bytes for operand in operands), 1
     k = product.lhs.type.get_shape()[-1]
     line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)
-    while not two_stages_fit(size, job, factor):
+    while not two_stages_fit(size, job, factor, beside):
         factor *= 2
         if line // factor < LEAST_LINE_BYTES:
-            return 1
+            return None
     return factor
 
 
