@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked_scons
+
 OPTION, START = "--cpu-report", "(start and collection)"
 SHOWN = 25
 
 
 def processor_seconds() -> float:
-    """User and system time of this process and of the children that it has waited for."""
-    return sum(os.times()[:4])
+    """User and system time of this process, of the children that it has waited for, and of what was forked for it."""
+    return sum(os.times()[:4]) + forked_scons.processor_seconds()
 
 
 class CpuMeter:

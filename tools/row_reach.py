@@ -15,13 +15,16 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
+from typing import TYPE_CHECKING
 
-from xdsl.ir import Operation
+if TYPE_CHECKING:
+    from xdsl.ir import Operation
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -30,8 +33,6 @@ from tools.conformance_seeds import CLASSES, REACHED, read_rows
 from tools.seed_mutations import PACKAGE, Mutation, read_mutations, words_of
 
 _OPERATION = re.compile(r"\b[A-Z]\w*Op\b")
-# The last word of a function's name -> all of it.
-WATCHED = {"_run_one": "_run_one", "parse_module": "parse_module", "run": "_Nvptx.run"}
 _HEAD = "# Made by `python tools/reach.py --rows`: what runs each row (tools/row_reach.py).\n"
 
 
@@ -43,27 +44,30 @@ class Evidence:
     operations: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
 
-    def watch(self, frame: FrameType):
-        """For the functions whose values tell more than that they run: who hears them return."""
-        name = frame.f_code.co_qualname
-        if name not in WATCHED.values():
-            return None
-        frame.f_trace_lines = False
-        return self._texts if name == "_Nvptx.run" else self._operations
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Hear of the functions whose values tell more than that they run: what they return, or leave of their module."""
+        from tileiras_build.pipeline import contracts, opt
+        from tileiras_build.pipeline.ll_to_ptx import compile_module
 
-    def _operations(self, frame: FrameType, event: str, argument: object):
-        if event == "return":
-            # The module behind each pass, and what text is read as.
-            module = frame.f_locals.get("module", argument)
-            if isinstance(module, Operation):
-                self.operations |= {kind.__name__ for kind in {*map(type, module.walk())}}
-        return self._operations
+        nvptx = compile_module._Nvptx
+        with ExitStack() as stack:
+            for owner, name, note in (
+                # The module behind each pass, and what text is read as.
+                (contracts, "_run_one", lambda result, edge_pass, module, job: self._note_operations(module)),
+                (opt, "parse_module", lambda result, *given: self._note_operations(result)),
+                (nvptx, "run", lambda result, serializer, *given: self._note_words(result, serializer._lines.text)),
+            ):
+                stack.enter_context(_followed(owner, name, note))
+            yield
 
-    def _texts(self, frame: FrameType, event: str, argument: object):
-        if event == "return" and isinstance(argument, str):
-            handed = frame.f_locals["self"]._lines.text
-            self.words |= {word for word in _words() if word in argument or word in handed}
-        return self._texts
+    def _note_operations(self, module: Operation) -> None:
+        from tileiras_build.dialects.ir import walk
+
+        self.operations |= {kind.__name__ for kind in {*map(type, walk(module))}}
+
+    def _note_words(self, printed: str, handed: str) -> None:
+        self.words |= {word for word in _words() if word in printed or word in handed}
 
     def by_file(self) -> dict[str, set[int]]:
         """The first lines of the code that was entered, by file."""
@@ -80,6 +84,23 @@ class Evidence:
             fresh = {name for table in fresh for name in tables.get(table, ())} - found
             found |= fresh
         return found
+
+
+@contextmanager
+def _followed(owner: object, name: str, note: Callable[..., None]) -> Iterator[None]:
+    """Inside, ``note`` is called with what a function returns and with its arguments, each time that it returns."""
+    function = getattr(owner, name)
+
+    def call(*arguments):
+        result = function(*arguments)
+        note(result, *arguments)
+        return result
+
+    setattr(owner, name, call)
+    try:
+        yield
+    finally:
+        setattr(owner, name, function)
 
 
 @cache

@@ -1,7 +1,6 @@
 """The cluster executor against real schedulers and workers: what comes back, and what is said when parts are lost."""
 
 import os
-import shutil
 import socket
 import threading
 import time
@@ -10,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.executor.cache.servers import free_port
-from tests.executor.dask_cluster import ROOT, cluster, kill
+from tests.executor.dask_cluster import cluster, kill
 from tests.fake_stages import TABLE
+from tests.package_copy import copy_package
 from tileiras_build.driver import lower
 from tileiras_build.errors import InternalError, InvalidInput, Unsupported
 from tileiras_build.executor import make_executor
@@ -187,7 +187,7 @@ def until(ready) -> None:
 def test_workers_of_another_version_get_nothing(tmp_path):
     other, older = tmp_path / "other", tmp_path / "older"
     for copy in (other, older):
-        shutil.copytree(ROOT / "tileiras_build", copy / "tileiras_build", ignore=shutil.ignore_patterns("__pycache__"))
+        copy_package(copy / "tileiras_build")
     with open(other / "tileiras_build/pipeline/ll_to_ptx/__init__.py", "a") as stream:
         stream.write("\n# another version\n")
     (older / "tileiras_build/executor/cluster_worker.py").unlink()
@@ -209,7 +209,7 @@ def test_workers_of_another_version_get_nothing(tmp_path):
 def test_worker_whose_code_changes_under_it_gets_nothing(tmp_path):
     """What it has loaded is the one code, what it would still load the other."""
     code = tmp_path / "code"
-    shutil.copytree(ROOT / "tileiras_build", code / "tileiras_build", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_package(code / "tileiras_build")
     with cluster(tmp_path) as made:
         made.add_worker(code=code)
         with connect(made) as executor:

@@ -1,7 +1,7 @@
 """CuTe's layout algebra against its definitions, by enumeration."""
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tileiras_build.layouts.cute_algebra import (
@@ -72,7 +72,6 @@ def test_coalescing_keeps_the_function(layout):
 
 
 @given(layouts(), layouts())
-@settings(max_examples=300)
 def test_composition_is_one_after_the_other(a, b):
     assume(cosize(b) <= product(a.shape))
     try:
@@ -83,7 +82,6 @@ def test_composition_is_one_after_the_other(a, b):
 
 
 @given(layouts())
-@settings(max_examples=300)
 def test_a_complement_fills_what_is_left_out(layout):
     try:
         rest = complement(layout, 256)

@@ -1,11 +1,22 @@
 """Which modules of the package import which, from the source text: function-level imports count too."""
 
+from __future__ import annotations
+
 import ast
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+from tests.compiled_once import once
 from tileiras_build.pipeline.stages import PACKAGE
 from tileiras_build.reports.sass import cycles
+
+
+class Statements(NamedTuple):
+    """What a module imports, and what of that under ``if TYPE_CHECKING:``."""
+
+    imports: list[ast.Import | ast.ImportFrom]
+    type_only: list[ast.ImportFrom]
 
 
 @cache
@@ -23,7 +34,7 @@ def imports_of(module: str) -> frozenset[str]:
     """The package's modules that ``module`` imports or names as ``"module:function"``."""
     path = module_files()[module]
     found: set[str] = set()
-    for node in _imports(module):
+    for node in statements()[module].imports:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         else:
@@ -68,28 +79,28 @@ def is_type_only(module: str, imported: str) -> bool:
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(module_files()[module].read_bytes())
+def statements() -> dict[str, Statements]:
+    """Of every module; read once for all processes of a test session."""
+    return once(("imports",), lambda: {module: _read(path) for module, path in module_files().items()})
 
 
-@cache
-def _imports(module: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    return tuple(node for node in ast.walk(_tree(module)) if isinstance(node, (ast.Import, ast.ImportFrom)))
+def _read(path: Path) -> Statements:
+    imports: list[ast.Import | ast.ImportFrom] = []
+    guarded: list[ast.ImportFrom] = []
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports.append(node)
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            inside = (inner for statement in node.body for inner in ast.walk(statement))
+            guarded += (inner for inner in inside if isinstance(inner, ast.ImportFrom))
+    return Statements(imports, guarded)
 
 
 @cache
 def _type_only(module: str) -> set[str]:
     """What the module imports from under ``if TYPE_CHECKING:``, and nowhere else."""
-    path = module_files()[module]
-    guarded = {
-        inner
-        for node in ast.walk(_tree(module))
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for statement in node.body
-        for inner in ast.walk(statement)
-        if isinstance(inner, ast.ImportFrom)
-    }
-    froms = {node for node in _imports(module) if isinstance(node, ast.ImportFrom)}
+    path, guarded = module_files()[module], set(statements()[module].type_only)
+    froms = {node for node in statements()[module].imports if isinstance(node, ast.ImportFrom)}
     return {_base(module, path, node) for node in guarded} - {_base(module, path, node) for node in froms - guarded}
 
 
@@ -105,7 +116,7 @@ def circles() -> list[list[str]]:
 def _needed_by(module: str) -> set[str]:
     """What a module imports itself: of ``from package import module`` the module alone."""
     path, found = module_files()[module], set()
-    for node in _imports(module):
+    for node in statements()[module].imports:
         if isinstance(node, ast.ImportFrom) and not is_type_only(module, base := _base(module, path, node)):
             members = (f"{base}.{alias.name}" for alias in node.names)
             found |= {member if member in module_files() else base for member in members}

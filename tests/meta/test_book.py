@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -28,6 +29,7 @@ def files() -> list[str]:
     return sorted(path for path in paths if not path.startswith(BOOK))
 
 
+@cache
 def strings(path: str) -> list[str]:
     """The string constants of a module, and the plain parts of its formatted ones, without docstrings."""
     tree = ast.parse((PACKAGE / path).read_bytes())

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled_once import once
-from tests.meta.import_graph import closure, module_files
+from tests.meta.import_graph import closure, module_files, statements
 from tileiras_build.bytecode.export import export_kernels
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
@@ -86,8 +86,9 @@ HARMLESS = {
 def test_libraries_are_all_that_the_sources_import(stage):
     """C code is seen nowhere else: a trace hears of Python's functions."""
     owners = metadata.packages_distributions() | {"cuda": ["cuda-pathfinder"]}
-    trees = [ast.parse(path.read_bytes()) for path in source_files(stage) if path.suffix == ".py"]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    modules = {path: module for module, path in module_files().items()}
+    files = [path for path in source_files(stage) if path.suffix == ".py"]
+    nodes = [node for path in files for node in statements()[modules[path]].imports]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {PACKAGE.name}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked_scons
 from tests.compiled_once import once, shared_folder
 from tileiras_build.project_options import OPTIONS
 
@@ -23,9 +24,10 @@ from tileiras_build import scons_tool
 fake_stages.use_own_preload()
 DefaultEnvironment(tools=[])
 env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=[lambda env: scons_tool.generate(env, fake_stages.TABLE)])
-env["TILEIRAS_TIMEOUT"] = 5
+env["TILEIRAS_TIMEOUT"] = 60
 Default(env.KernelLibrary("kernels", sorted(Glob("*.tilebc") + Glob("*.py"), key=str)))
 """
+IMPATIENT = SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', 'env["TILEIRAS_TIMEOUT"] = 5')  # for steps that hang
 CHAIN = ["tileaa", "tileas", "ll", "ptx", "cubin"]
 CUT = "libdevice.bc"
 
@@ -51,13 +53,10 @@ class Project:
     def run(self, *arguments: str, sm: str | None = "90,100", seconds: float = 120, **environment: str):
         self._let_scripts_age()
         options = [f"sm={sm}", "ptxas=ptxas", "libdevice=libdevice.bc"] if sm else []
-        command = [sys.executable, "-m", "SCons", "-j2", *options, *arguments]
         # pytest's own variable differs between a fixture and its test, and builds look at their environment.
         fixed = {"PYTHONPATH": str(ROOT), "TILEIRAS_DUMP": str(self.folder / "dump"), "PYTEST_CURRENT_TEST": ""}
         environment = os.environ | fixed | environment
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-        )
+        return forked_scons.run(["-j2", *options, *arguments], self.folder, environment, seconds)
 
     def _let_scripts_age(self) -> None:
         """A build script that is as new as the run could change under it, so such a run keeps no record of it."""
@@ -275,6 +274,7 @@ def test_crashing_worker_fails_its_kernel_only(project):
 
 
 def test_stage_that_hangs_is_ended(project):
+    project.write("SConstruct", IMPATIENT)
     project.write("c.tilebc", "kernel c\nptx: sleep\n")
     done = project.run("-k", sm="90")
     assert "no result after 5 seconds" in done.stderr
@@ -375,7 +375,7 @@ def test_dry_run_builds_nothing(project):
 
 def test_interrupt_ends_running_steps_at_once(project):
     project.write("a.tilebc", "kernel a\nll: sleep\n")
-    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))
     command = [sys.executable, "-m", "SCons", "-j2", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -46,7 +46,7 @@ def test_what_was_recorded_before_the_kill_is_not_built_again(project):
     project.write("a.tilebc", "kernel a\nptx: sleep\n")
     project.write("b.tilebc", "kernel b\nptx: sleep\n")
     changed = "from tileiras_build.scons_tool import records\nrecords.INTERVAL = records.LEAST_SHARE = 0\n" + SCONSTRUCT
-    project.write("SConstruct", changed.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
+    project.write("SConstruct", changed.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))
     build = start(project)
     # Neither ends; when the later one begins, all that came before is recorded.
     wait_for(build, "ptx     sm_90   a", "ptx     sm_90   b")
@@ -101,7 +101,7 @@ def test_one_failing_kernel_fails_alone(project):
 
 
 def test_step_that_takes_too_much_memory_fails_alone(project):
-    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', 'env["TILEIRAS_MEMORY"] = 1024'))
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', 'env["TILEIRAS_MEMORY"] = 1024'))
     project.write("c.tilebc", "kernel c\nll: hoard\n")
     done = project.run("-k", sm="90")
     assert "internal error[worker-memory]: " in done.stderr and "1024 MiB" in done.stderr

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tests import forked_scons
 from tests.scons_tool.test_build import SCONSTRUCT, Project
 
 # No options but those that the tool gives every environment; and one that the script reads itself.
@@ -77,13 +78,8 @@ def test_a_file_that_is_made_is_a_target(project):
     ],
 )
 def test_all_cores_unless_somebody_says_how_many(tmp_path, script, words, flags, jobs):
-    import subprocess
-    import sys
-
     text = 'print("jobs", GetOption("num_jobs"))\n'
     head = 'from tileiras_build import scons_tool\nEnvironment(tools=["tileiras"])\n'
     (tmp_path / "SConstruct").write_text(script + head + text)
-    command = [sys.executable, "-m", "SCons", "-Q", "-n", *words]
-    environment = os.environ | {"SCONSFLAGS": flags}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = forked_scons.run(["-Q", "-n", *words], tmp_path, os.environ | {"SCONSFLAGS": flags}, 120)
     assert f"jobs {jobs}\n" in done.stdout, done.stdout + done.stderr

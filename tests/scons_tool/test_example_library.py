@@ -1,9 +1,9 @@
 """The project's own SConstruct: it asks for every kernel of the examples, for every target."""
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
+from tests import forked_scons
 from tests.examples.example_library import FILES
 from tileiras_build.bytecode.export import list_cases
 from tileiras_build.pipeline.stages import STAGES
@@ -13,8 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str):
-    command = [sys.executable, "-m", "SCons", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return forked_scons.run(["-C", str(ROOT), *arguments], Path.cwd(), dict(os.environ), 120)
 
 
 def test_every_kernel_goes_through_every_stage_for_every_target(tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled_once import once, shared_folder
+from tests.package_copy import copy_package
 from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.scons_tool.test_caching import artifacts
 from tests.scons_tool.ways_to_change import WAYS, Way, in_place, renamed, write
@@ -215,9 +216,7 @@ fake_stages.PROGRAM_TABLE = tuple(rows)
 def test_three_builds_agree_after_changes_of_a_stages_code(tmp_path):
     """Of a size and a time that Python takes for unchanged."""
     project, cache = Changing(tmp_path), f"cache={tmp_path / 'cache'}"
-    shutil.copytree(
-        ROOT / "tileiras_build", tmp_path / "code/tileiras_build", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    copy_package(tmp_path / "code/tileiras_build")
     project.write(STAGE_CODE, TO_LL.format(1))
     project.write("SConstruct", WITH_STAGE)
     project.path = (tmp_path / "code", ROOT)

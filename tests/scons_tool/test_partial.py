@@ -96,7 +96,7 @@ CHANGES = {
         False,
     ),
     "a build script": (
-        lambda folder: change(folder / "SConstruct", '"TILEIRAS_TIMEOUT"] = 5', '"TILEIRAS_TIMEOUT"] = 7'),
+        lambda folder: change(folder / "SConstruct", '"TILEIRAS_TIMEOUT"] = 60', '"TILEIRAS_TIMEOUT"] = 70'),
         [],
         False,
     ),

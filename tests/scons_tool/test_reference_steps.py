@@ -1,11 +1,11 @@
 """``scons verify`` against authors' references: what is compared, what is not again, and what an edit leads to."""
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 
+from tests import forked_scons
 from tileiras_build.reports.collect import Problems, read_rows
 
 SCONSTRUCT = """
@@ -38,8 +38,7 @@ def reference(values):
 
 
 def scons(folder: Path, *arguments: str):
-    command = [sys.executable, "-m", "SCons", "-Q", "-k", "sm=80", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    return forked_scons.run(["-Q", "-k", "sm=80", *arguments], folder, dict(os.environ), 240)
 
 
 def steps(done) -> list[str]:

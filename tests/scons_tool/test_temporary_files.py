@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scons_tool.test_build import PYTHON, ROOT, SCONSTRUCT, Project
+from tests.scons_tool.test_build import IMPATIENT, PYTHON, ROOT, SCONSTRUCT, Project
 from tests.scons_tool.test_caching import real_project
 
 
@@ -45,6 +45,7 @@ KERNELS = {"well": "", "failed": "ll: fail\n", "crashed": "ll: crash\n", "timed 
 
 @pytest.mark.parametrize("how", KERNELS)
 def test_build_that_ended_leaves_nothing(project, temporary, how):
+    project.write("SConstruct", IMPATIENT if how == "timed out" else SCONSTRUCT)
     project.write("a.tilebc", f"kernel a\n{KERNELS[how]}")
     build = start(project, temporary, "-k")
     build.communicate(timeout=120)
@@ -83,7 +84,7 @@ def wait_until(condition) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_build_that_is_ended_by_a_signal_leaves_nothing(project, temporary, number):
-    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))
     project.write("a.tilebc", "kernel a\nll: sleep\n")
     build = start(project, temporary)
     while "ll      sm_90   a" not in build.stdout.readline():
@@ -125,7 +126,7 @@ def test_a_lock_that_closes_last_leaves_nothing(temporary):
 
 def test_build_sweeps_what_was_killed_altogether(project, temporary):
     """Workers, fork server and all: a container that ends, or a machine."""
-    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))
     project.write("a.tilebc", "kernel a\nll: sleep\n")
     build = start(project, temporary)
     while "ll      sm_90   a" not in build.stdout.readline():

@@ -2,13 +2,12 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests import forked_scons
 from tests.interpreter.kernels import kernel, load, store
 from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.bytecode.writer import write_module
@@ -41,11 +40,7 @@ def write_kernel(path: Path, operation: str, entry: str) -> None:
 
 
 def scons(folder: Path, *arguments: str):
-    command = [sys.executable, "-m", "SCons", "-Q", "sm=80", *arguments]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
+    return forked_scons.run(["-Q", "sm=80", *arguments], folder, os.environ | {"PYTHONPATH": str(ROOT)}, 240)
 
 
 def verified(done) -> list[str]:

@@ -1,11 +1,10 @@
 """A server never answers with what it has loaded where a new process would load something else."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-import tileiras_build
+from tests.package_copy import copy_package
 from tests.scons_tool.ways_to_change import in_place, renamed, write
 from tests.server.sites import Site
 
@@ -13,8 +12,7 @@ from tests.server.sites import Site
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    package = folder / "package" / "tileiras_build"
-    shutil.copytree(Path(tileiras_build.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    package = copy_package(folder / "package/tileiras_build")
     made = Site(folder / "here", package)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(made.run_folder))

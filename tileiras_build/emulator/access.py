@@ -23,16 +23,21 @@ class Selection:
     __slots__ = ("columns", "mask", "rows", "shape")
 
     def __init__(self, group, mask):
-        self.mask = np.broadcast_to(mask, group.shape)
+        whole = isinstance(mask, np.ndarray) and mask.shape == group.shape
+        self.mask = mask if whole else np.broadcast_to(mask, group.shape)
         self.rows, self.columns = np.nonzero(self.mask)
         self.shape = group.shape
 
     def pick(self, value):
         """The values of the selected threads, flat; scalars stay scalars."""
-        if np.ndim(value) == 0:
+        if not isinstance(value, np.ndarray) or not value.ndim:
             return value
         if value.shape == self.shape:
             return value[self.rows, self.columns]
+        if value.shape == (1, self.shape[1]):
+            return value[0, self.columns]
+        if value.shape == (self.shape[0], 1):
+            return value[self.rows, 0]
         return np.broadcast_to(value, self.shape)[self.rows, self.columns]
 
 

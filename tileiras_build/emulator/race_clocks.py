@@ -133,7 +133,10 @@ class Clocks:
     def warps_at(self, positions, flat) -> list:
         """(position, CTA, warp) of threads at mbarriers, each once."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        return np.unique(np.stack([positions, cta, tid // 32]), axis=1).T.tolist()
+        # In one number each: rows would be sorted as records, which takes ten times as long.
+        each = np.unique((positions * self.machine.ctas + cta) * self.warps + tid // 32)
+        places, warp = np.divmod(each, self.warps)
+        return list(zip(*(x.tolist() for x in (*np.divmod(places, self.machine.ctas), warp))))
 
     def arrived(self, positions, flat) -> None:
         for position, c, warp in self.warps_at(positions, flat):

@@ -39,7 +39,7 @@ class Waits:
         """Finish the copies in flight towards these mbarriers; whether there were any."""
         if not self.flying:
             return False
-        found = [p for p in np.unique(positions).tolist() if p in self.flying]
+        found = sorted(self.flying.keys() & set(positions.tolist()))
         for position in found:
             for copy in self.flying.pop(position, ()):
                 copy.land(self.machine)

@@ -1,0 +1,193 @@
+"""SCons runs that tests wait for: forks of one process, which has imported SCons and nothing of this project.
+
+Python and SCons start in half of the time that a small build takes. Each run has its own folder, environment, modules of
+the project and end, as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import io
+import os
+import pickle
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_HEAD = 8  # bytes: the length of a request
+_AT_START = ("PYTHON", "LC_", "LANG")  # variables that Python reads when it starts
+
+
+# ---- what tests call -----------------------------------------------------------------------------------------------
+def run(
+    words: list[str], folder: Path, environment: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    """As ``subprocess.run`` of ``python -m SCons`` with its output as text; raises ``subprocess.TimeoutExpired``, too."""
+    if _at_start(environment) != _at_start(dict(os.environ)):
+        command = [sys.executable, "-m", "SCons", *words]
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    return _source().run(words, folder, environment, seconds)
+
+
+def processor_seconds() -> float:
+    """User and system time of all runs so far, and of the processes that they waited for."""
+    return _source().spent if _source.cache_info().currsize else 0.0
+
+
+def _at_start(environment: dict[str, str]) -> dict[str, str]:
+    """A run's own PYTHONPATH is its list of folders, no more."""
+    return {name: value for name, value in environment.items() if name.startswith(_AT_START) and name != "PYTHONPATH"}
+
+
+@cache
+def _source() -> Source:
+    return Source()
+
+
+class Source:
+    """The process that forks, and what its runs have cost."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        with theirs:
+            command = [sys.executable, __file__, str(theirs.fileno())]
+            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=variables, cwd="/")
+        self._asking = threading.Lock()
+        self.spent = 0.0
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+    def run(
+        self, words: list[str], folder: Path, environment: dict[str, str], seconds: float
+    ) -> subprocess.CompletedProcess[str]:
+        pipes = [os.pipe() for _ in range(3)]
+        self._ask(pickle.dumps((words, str(folder), environment)), [written for _, written in pipes])
+        output, errors, answer = _read_all([read for read, _ in pipes], time.monotonic() + seconds, words)
+        status, spent = answer.split()[1:]
+        self.spent += float(spent)
+        return subprocess.CompletedProcess(words, int(status), _text(output), _text(errors))
+
+    def _ask(self, request: bytes, files: list[int]) -> None:
+        with self._asking:
+            socket.send_fds(self._socket, [len(request).to_bytes(_HEAD, "little")], files)
+            self._socket.sendall(request)
+        for file in files:
+            os.close(file)
+
+
+def _read_all(files: list[int], deadline: float, words: list[str]) -> list[bytes]:
+    """What the files hold when all are closed; the last says first which process that is."""
+    found = {file: b"" for file in files}
+    with selectors.DefaultSelector() as selector:
+        for file in files:
+            selector.register(file, selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                if process := found[files[-1]].split():
+                    os.kill(int(process[0]), signal.SIGKILL)
+                raise subprocess.TimeoutExpired(words, deadline, *(found[file] for file in files[:2]))
+            for key, _ in ready:
+                part = os.read(key.fd, 1 << 16)
+                found[key.fd] += part
+                if not part:
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+    return list(found.values())
+
+
+def _text(data: bytes) -> str:
+    return io.TextIOWrapper(io.BytesIO(data)).read()
+
+
+# ---- the process that forks ----------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Request:
+    """A run: the words behind ``python -m SCons``, its folder, its variables, and its files for output and errors."""
+
+    words: list[str]
+    folder: str
+    environment: dict[str, str]
+    files: list[int]
+
+
+def wait_for_requests(requests: socket.socket) -> Request:
+    """Returns in forks alone, each with what it is to run."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        head, files, _, _ = socket.recv_fds(requests, _HEAD, 3)
+        if not head:
+            os._exit(0)
+        *files, answer = files
+        data = bytearray()
+        while len(data) < int.from_bytes(head, "little"):
+            data += requests.recv(1 << 20)
+        if os.fork() == 0:
+            requests.close()
+            _fork_and_wait(files, answer)
+            os.close(answer)
+            return Request(*pickle.loads(data), files)
+        for file in (*files, answer):
+            os.close(file)
+
+
+def _fork_and_wait(files: list[int], answer: int) -> None:
+    """Returns in the fork that is to run; the other says which one that is, how it has ended, and what it cost."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    process = os.fork()
+    if process == 0:
+        return
+    for file in files:
+        os.close(file)
+    os.write(answer, b"%d " % process)
+    _, status, usage = os.wait4(process, 0)
+    os.write(answer, b"%d %f" % (os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime))
+    os._exit(0)
+
+
+def become(request: Request, folders: list[str]) -> None:
+    """Let this process be one that has just started; ``folders`` are those where every Python looks for modules."""
+    for number, file in enumerate(request.files, 1):
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    more = os.environ.get("PYTHONPATH")
+    sys.path[:] = [
+        os.getcwd(),
+        *dict.fromkeys([*map(os.path.abspath, more.split(os.pathsep) if more else ()), *folders]),
+    ]
+    sys.argv[1:] = request.words
+    sys.path_importer_cache.clear()
+    importlib.invalidate_caches()
+    sys.modules["SCons.Script"].start_time = time.time()
+
+
+def main() -> None:
+    """Import SCons, fork, and run SCons in the forks."""
+    folders = sys.path[1:]
+    importlib.import_module("SCons.Script")
+    gc.freeze()
+    become(wait_for_requests(socket.socket(fileno=int(sys.argv[1]))), folders)
+    runpy.run_module("SCons", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
