@@ -103,5 +103,19 @@ print(Made(1) == Made(1), len(compiled), Made(1) == Made(2), len(compiled))
     assert done.stdout.split("\n")[:2] == ["0", "True 2 False 2"]
 
 
+def test_where_others_run_their_code_too_only_named_packages_defer():
+    code = """
+import dataclasses
+from tileiras_build.deferral import OWN, defer
+defer(*OWN)
+from tileiras_build.pipeline.job import Job
+Made = dataclasses.make_dataclass("Made", ["x"])
+print(Made.__init__.__code__.co_argcount, Job.__init__.__code__.co_argcount, Job(None).opt_level)
+print(Job.__init__.__code__.co_argcount > 2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["2 1 3", "True"]
+
+
 def test_this_process_has_not_deferred():
     assert not deferral.is_deferring()
