@@ -45,7 +45,7 @@ class Server:
 
     def __init__(self, folder: Path):
         self._folder = folder / "run"
-        self._processes: list[int] = []
+        self._seconds: dict[int, float] = {}  # by process: a server that is out of date is followed by another one
         self.environment = {"XDG_RUNTIME_DIR": str(self._folder), "TILEIRAS_SERVER": "1"}
 
     def __enter__(self) -> Server:
@@ -55,17 +55,19 @@ class Server:
     def wait(self) -> None:
         """Until the server that a run has started has begun; raises SystemExit where it does not."""
         until = time.monotonic() + _PATIENCE
-        while not self._processes:
+        while not self._ask("status"):
             if time.monotonic() > until:
                 raise SystemExit("no warm server has begun")
             time.sleep(_TICK)
-            self._processes = self._ask("status")
 
     def seconds(self) -> float:
-        """CPU seconds that it has taken by now, with all that it has forked and that has ended."""
-        while any(map(_children, self._processes)):
-            time.sleep(_TICK)
-        return sum(map(_cpu, self._processes))
+        """CPU seconds that servers have taken here by now, with all that they have forked, which has ended."""
+        for process in {*self._seconds, *self._ask("status")}:
+            with suppress(FileNotFoundError):
+                while _children(process):
+                    time.sleep(_TICK)
+                self._seconds[process] = _cpu(process)
+        return sum(self._seconds.values())
 
     def __exit__(self, *exception):
         self._ask("stop")

@@ -1,13 +1,15 @@
 """How much faster a cold build of a large library is on several Dask workers of this machine than on one.
 
-    python benchmarks/cluster_build.py [--kernels 400] [--sm 80,90,100,120] [--workers 4] [--folder DIR]
+    python benchmarks/cluster_build.py [--kernels 400] [--sm 80,90,100,120] [--workers 4] [--kill] [--folder DIR]
 
-The library is the example kernels, renamed. It is built by one worker, by ``--workers``, and by as many of which one is killed
-when a third of the cubins are there; each worker is a process of ``dask worker`` with one thread, and all builds must give the
-same bytes. Fewer cores than workers, or other work on the machine, hardly change the CPU time of each process, so that is what
-is compared: a build takes at least as long as its longest process (the ``scons`` process, the scheduler, the busiest worker with
-its compilers), and at most as long as one after the other, where workers do nothing while SCons thinks. The truth lies between the
-two; the ratio that counts is the second one, which is the smaller.
+The library is the example kernels, renamed. It is built by one worker, by ``--workers``, and with ``--kill`` by as
+many of which one is killed when a third of the cubins are there; each worker is a process of ``dask worker`` with one
+thread, and all builds must give the same bytes. Fewer cores than workers, or other work on the machine, hardly change
+the CPU time of each process, so that is what is compared, without what Dask's processes take by the clock when
+nothing is asked of them: a build takes at least as long as its longest process (the ``scons`` process, the scheduler,
+the busiest worker with its compilers), and at most as long as one after the other, where workers do nothing while
+SCons thinks. The truth lies between the two. The idle time is a sample: where the workers' times of two builds have
+different sums, so far the ratios are uncertain.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from tileiras_build.targets import parse_targets
 from tileiras_build.terminal import table_text
 
 _LOOK = 0.1  # seconds
+_IDLE = 10.0  # seconds for which the idle cluster is watched, when the build is done
 _PATIENCE = 120.0  # seconds for a process of Dask to be there
 _KILLED_AFTER = 1 / 3  # of the cubins
 
@@ -74,7 +77,7 @@ class Cluster:
     """A scheduler and ``workers`` workers with one thread each; ends with the block."""
 
     def __init__(self, folder: Path, workers: int):
-        self._folder, self._lost = folder, 0.0
+        self._folder, self._lost = folder, list[float]()
         folder.mkdir()
         file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
@@ -83,6 +86,7 @@ class Cluster:
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         self.workers = [self._start("worker", self.address, *options) for _ in range(workers)]
         self._await_workers(workers)
+        self._since, self._before = time.perf_counter(), self._used()
 
     def __enter__(self) -> Cluster:
         return self
@@ -95,16 +99,22 @@ class Cluster:
     def kill_one(self) -> None:
         """As a machine that loses its power; its CPU time counts."""
         victim = self.workers.pop()
-        self._lost = _cpu_below(victim.pid)
+        self._lost = [_cpu_below(victim.pid)]
         for process in list(_tree(victim.pid)):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         victim.wait()
 
-    def seconds(self) -> tuple[float, list[float]]:
-        """CPU seconds by now: of the scheduler, and of each worker with all that it has started."""
-        workers = [_cpu_below(process.pid) for process in self.workers]
-        return _cpu_below(self.scheduler.pid), workers + ([self._lost] if self._lost else [])
+    def seconds(self) -> list[float]:
+        """CPU seconds since all were there: of the scheduler, and of each worker with all that it has started."""
+        clock, used = time.perf_counter() - self._since, self._used()
+        time.sleep(_IDLE)
+        # Who was killed is idle no more.
+        idle = [(later - now) / _IDLE for now, later in zip(used, self._used())]
+        return [now - start - rate * clock for start, now, rate in zip(self._before, used, idle)]
+
+    def _used(self) -> list[float]:
+        return [_cpu_below(process.pid) for process in (self.scheduler, *self.workers)] + self._lost
 
     def _await_workers(self, number: int) -> None:
         from distributed import Client
@@ -119,13 +129,16 @@ class Cluster:
 
 
 def main() -> int:
-    """Build three times, and print a table."""
+    """Build two or three times, and print a table."""
     options = _options()
     with tempfile.TemporaryDirectory(prefix="tileiras-cluster-") as scratch:
         folder = Path(options.folder or scratch)
         kernels = generate(folder / "kernels", options.kernels)
         builds = [build(folder, kernels, options.sm, workers=1)]
-        builds += [build(folder, kernels, options.sm, workers=options.workers, kills=kills) for kills in (False, True)]
+        builds += [
+            build(folder, kernels, options.sm, workers=options.workers, kills=kills)
+            for kills in (False, True)[: 1 + options.kill]
+        ]
     head = ("build", "wall s", "scons CPU s", "scheduler CPU s", "workers CPU s", "all at once", "one after the other")
     print(f"{options.kernels} kernels x sm={options.sm}, cold; {os.cpu_count()} cores")
     print(table_text(head, [one.cells(builds[0]) for one in builds]))
@@ -157,7 +170,6 @@ def build(folder: Path, kernels: dict[str, bytes], sm: str, *, workers: int, kil
     cubins = len(kernels) * len(parse_targets(sm))
     title = f"{workers} worker{'s' * (workers > 1)}{', one is killed' * kills}"
     with Cluster(project / "dask", workers) as cluster:
-        before = cluster.seconds()
         command = [program("scons"), "-Q", f"sm={sm}", f"-j{2 * workers}", f"executor={cluster.address}", "server=0"]
         start = time.perf_counter()
         with open(project / "log", "wb") as log:
@@ -168,10 +180,8 @@ def build(folder: Path, kernels: dict[str, bytes], sm: str, *, workers: int, kil
         wall = time.perf_counter() - start
         if status:
             raise SystemExit(f"the build by {title} failed:\n{(project / 'log').read_text()[-2000:]}")
-        scheduler, busy = cluster.seconds()
-    # What a worker takes to start it takes before it has anything to do.
-    busy = [seconds - start for seconds, start in zip(busy, before[1])]
-    return Build(title, wall, usage.ru_utime + usage.ru_stime, scheduler - before[0], busy, _digest(project, cubins))
+        scheduler, *busy = cluster.seconds()
+    return Build(title, wall, usage.ru_utime + usage.ru_stime, scheduler, busy, _digest(project, cubins))
 
 
 def _kill_in_the_middle(cluster: Cluster, project: Path, cubins: int) -> None:
@@ -219,6 +229,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kernels", type=int, default=400)
     parser.add_argument("--sm", default="80,90,100,120")
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--kill", action="store_true", help="build once more, and kill a worker")
     parser.add_argument("--folder", help="where the builds are made, and stay")
     return parser.parse_args()
 

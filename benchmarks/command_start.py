@@ -21,7 +21,7 @@ from pathlib import Path
 
 from compile_speed import find_peer
 
-from tileiras_build.reports.table import align
+from tileiras_build.terminal import table_text
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
@@ -90,7 +90,7 @@ def main() -> None:
         (name, f"{statistics.median(row):.0f}", f"{min(row):.0f}", count)
         for (name, _, _), row, count in zip(measured, times, counts)
     ]
-    print(align(("command", "median ms", "least ms", "modules"), lines))
+    print(table_text(("command", "median ms", "least ms", "modules"), lines))
 
 
 if __name__ == "__main__":

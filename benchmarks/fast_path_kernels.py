@@ -166,9 +166,9 @@ def _scaled(name, dtype, scale, m, n, k, block, kernel=scaled_fp4) -> Case:
     return Case(name, kernel, (*arrays, *arrays, matrix("float16", 2), m, n, k, block))
 
 
-def _attention(name: str, dtype: str, causal: bool) -> Case:
-    tensor = Array(dtype, 3, stride_divisible_by=16, shape_divisible_by=(1, 128, HEAD_DIM))
-    return Case(name, attention, (tensor,) * 4 + (Scalar("float32"), 128, 128, HEAD_DIM, causal))
+def _attention(name: str, dtype: str, causal: bool, rows: int = 128) -> Case:
+    tensor = Array(dtype, 3, stride_divisible_by=16, shape_divisible_by=(1, rows, HEAD_DIM))
+    return Case(name, attention, (tensor,) * 4 + (Scalar("float32"), rows, 128, HEAD_DIM, causal))
 
 
 def row_case(name: str, kernel, dtype: str, count: int, *more) -> Case:
@@ -205,6 +205,8 @@ CASES = [
     _scaled("scaled_nvfp4_128x128x256", "uint8", "float8_e4m3fn", 128, 128, 256, 16),
     _attention("attention_f16_128x128", "float16", False),
     _attention("attention_f16_128x128_causal", "float16", True),
+    _attention("attention_f16_256x128", "float16", False, rows=256),
+    _attention("attention_f16_256x128_causal", "float16", True, rows=256),
     row_case("layer_norm_f16_4096", layer_norm, "float16", 2, Scalar("float32"), 4096),
     row_case("softmax_f16_4096", softmax, "float16", 0, 4096),
     Case("transpose_f16_64x64", transpose, (matrix("float16", 2), matrix("float16", 2), 64, 64)),

@@ -64,6 +64,11 @@ def test_a_plain_table_is_aligned_and_as_wide_as_it_is():
     assert lines[3] == "long_name         10        1.5 KiB  y"
 
 
+def test_cells_of_wide_letters_and_of_several_lines():
+    lines = table_text(("kernel", "note"), [("核", "one\ntwo"), ("abcdefg\r", "3")]).splitlines()
+    assert lines == ["kernel   note", "-------------", "核       one", "         two", "abcdefg  3"]
+
+
 def test_a_table_on_a_terminal_is_folded_not_cut(person):
     print_table(("kernel", "result"), [("k" * 100, "agrees")], person)
     assert seen(person).count("k") == 101 and max(map(len, seen(person).splitlines())) <= 60

@@ -1,40 +1,45 @@
-"""What a process that makes one call leaves until it is needed, of what libraries do while they are imported.
+"""What a process leaves until it is needed, of what libraries do while they are imported.
 
 A third of the time in which xDSL and the dialects are imported goes into methods that nobody calls: a dataclass has five or
 six, compiled from text one by one, and there are four hundred dataclasses. In a process that has deferred, such a method
 is compiled when it is called first. And a class of the dialects is defined when it is first asked for its definition
 (``dialects/deferred_definitions.py``).
 
-Processes of our own defer before they import the compiler; the process of a user who imports the package never does.
+Processes of our own defer before they import the compiler; where people's own code runs too (scons, workers), only classes
+of named packages are concerned. The process of a user who imports the package never defers.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import gc
 import sys
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
+OWN, COMPILER = ("tileiras_build",), ("tileiras_build", "xdsl")  # packages whose classes are deferred
 _HEAD = "def __create_fn__("
-_is_deferring = False
+_packages: tuple[str, ...] | None = ()  # None: all
 
 
 def is_deferring() -> bool:
     """Whether this process has deferred."""
-    return _is_deferring
+    return _packages != ()
 
 
-def defer() -> None:
-    """From now on, and for good: this process defers, and does not collect garbage, which would not pay before it ends."""
-    global _is_deferring
-    _is_deferring = True
-    gc.disable()
+def defer(*packages: str) -> None:
+    """From now on, and for good, this process defers: classes of these packages, or all."""
+    global _packages
+    _packages = None if _packages is None or not packages else tuple({*_packages, *packages})
     # The module's functions find this one before the builtin that they mean: it is what all versions of Python share here.
     vars(dataclasses)["exec"] = _execute
-    sys.meta_path.insert(0, _BeforeDialects())
+    if packages != OWN and not any(isinstance(finder, _BeforeDialects) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _BeforeDialects())
+
+
+def _is_deferred(module: object) -> bool:
+    return _packages is None or isinstance(module, str) and module.partition(".")[0] in _packages
 
 
 class _BeforeDialects:
@@ -49,7 +54,7 @@ class _BeforeDialects:
 def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> None:
     """``exec`` of a text that defines ``__create_fn__``, which returns the methods of a dataclass, one or a tuple."""
     before, _, returned = text.rpartition("\n return ")
-    if not before.startswith(_HEAD):
+    if not before.startswith(_HEAD) or not _is_deferred((names or {}).get("__name__")):
         exec(text, names, space)
         return
 

@@ -19,6 +19,8 @@ WARP = 32
 # Bytes of shared memory that every kernel may take, static or dynamic; what is above is dynamic, and its launcher asks
 # for it (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory").
 COMMON_SHARED_MEMORY = 48 * 1024
+# Bytes of a multiprocessor's shared memory that the system keeps for each CTA (the same table's notes).
+RESERVED_SHARED_MEMORY = 1024
 
 # Bits of one element, by MLIR spelling; tf32 travels in 32-bit registers.
 ELEMENT_BITS = {
@@ -590,6 +592,11 @@ class Target:
     def copies(self) -> str:
         """The asynchronous copy of the fast path: "cp_async" or "tma"."""
         return self.tier.copies
+
+    def shared_memory_of(self, ctas: int) -> int:
+        """Bytes of shared memory for each of so many CTAs that run together on a multiprocessor."""
+        share = self.multiprocessor.shared_memory // ctas - RESERVED_SHARED_MEMORY
+        return max(0, min(self.max_shared_memory, share))
 
     @property
     def multiprocessor(self) -> Multiprocessor:

@@ -10,7 +10,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -31,8 +32,9 @@ _KINDS = {"error": "bold red", "internal error": "bold red", "warning": "bold ye
 # Cells that are good or bad news, by the beginning of the column's name ("": of any).
 _CELLS = (("result", "agrees", "green"), ("spill", "0", ""), ("spill", "-", ""), ("spill", "", "yellow"))
 _BLANK = " " * 4 + "\n"
-_RULES = tuple(_BLANK * 2 + rule * 4 + "\n" + _BLANK * 5 for rule in "-─")
-_UNBOUNDED = 100_000  # characters: a plain table is as wide as it is
+_BOX = _BLANK * 2 + "─" * 4 + "\n" + _BLANK * 5  # rich's word for a rule below the header, and no other lines
+_BETWEEN = "  "  # columns of a plain table
+_MOVES = dict.fromkeys((7, 8, 11, 12, 13))  # bell, back, vertical tab, form feed, carriage return
 
 
 def is_terminal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
@@ -57,35 +59,62 @@ def console(stream: TextIO) -> Console:
 # ---- tables
 def table_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """``rows`` under ``header`` and a rule, as plain text; columns of numbers and sizes are right-aligned."""
-    from rich.console import Console
+    cells = [[_plain(str(cell)) for cell in row] for row in rows]
+    columns = list(zip(header, *cells, strict=True))
+    widths = [max(_width(line) for cell in column for line in cell.split("\n")) for column in columns]
+    places = list(zip(widths, [_is_numeric(column[1:]) for column in columns]))
+    rule = "-" * (sum(widths) + len(_BETWEEN) * (len(widths) - 1))
+    return "\n".join((*_lines(header, places), rule, *(line for row in cells for line in _lines(row, places))))
 
-    stream = io.StringIO()
-    Console(file=stream, width=_UNBOUNDED, color_system=None, highlight=False).print(
-        _table(header, rows, _RULES[0], "")
-    )
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+def _lines(row: Sequence[str], places: Sequence[tuple[int, bool]]) -> Iterator[str]:
+    """The lines of a row: a cell may have several. ``places``: of each column its width and whether it is right-aligned."""
+    for words in zip_longest(*(cell.split("\n") for cell in row), fillvalue=""):
+        yield _BETWEEN.join(_place(word, *place) for word, place in zip(words, places)).rstrip()
+
+
+def _place(word: str, width: int, right: bool) -> str:
+    space = " " * (width - _width(word))
+    return space + word if right else word + space
+
+
+def _width(text: str) -> int:
+    """How many places of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _plain(text: str) -> str:
+    """A cell without what moves a terminal's cursor."""
+    return text if text.isprintable() else text.translate(_MOVES).expandtabs()
+
+
+def _is_numeric(column: Iterable[str]) -> bool:
+    return all(cell == "-" or _NUMBER.fullmatch(cell) for cell in column)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], stream: TextIO | None = None) -> None:
     """Write the table: on a terminal with colour, and within its width."""
     out = sys.stdout if stream is None else stream
     if has_colour(out):
-        console(out).print(_table(header, rows, _RULES[1], "bold"))
+        console(out).print(_table(header, rows))
     else:
         out.write(table_text(header, rows) + "\n")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]], rule: str, head: str) -> Table:
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     from rich.box import Box
     from rich.table import Table
     from rich.text import Text
 
     cells = [[str(cell) for cell in row] for row in rows]
-    made = Table(box=Box(rule), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=head)
+    made = Table(box=Box(_BOX), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name, column in zip(header, zip(*cells) if cells else ([] for _ in header), strict=True):
-        numbers = all(cell == "-" or _NUMBER.fullmatch(cell) for cell in column)
         # Folded, never cut.
-        made.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
+        made.add_column(Text(name), justify="right" if _is_numeric(column) else "left", overflow="fold")
     for row in cells:
         made.add_row(*(Text(cell, style=_cell_style(name, cell)) for name, cell in zip(header, row, strict=True)))
     return made

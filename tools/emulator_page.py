@@ -356,11 +356,13 @@ Forms of implemented instructions that stop with an error of their own, because 
 ASSUMED = """
 ## Several processes
 
-The CTAs of a launch are run by as many processes as pay, with the numbers, faults and warnings of one: one for each core (that the
-process may use, by its affinity and its control group), where each then has 0.15 s of work or more. How long a launch takes is
-what the last one of the same kernel in this process took for a CTA, in processor time without the translation of the kernel.
-Where there was none, and the launch has 4096 threads or more, its first CTAs run alone: as many as are then a batch. `jobs=N`
-of `emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) says how many processes there are at most, without a
+The CTAs of a launch are run by as many processes as make it shorter, with the numbers, faults and warnings of one: at most one
+for each core that the process may use (by its affinity and its control group) and that nobody else uses when the launch begins.
+What a launch takes is estimated from what batches of the same kernel have taken in this process, in processor time without the
+translation of the kernel: a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and a part for each
+CTA (`emulator/costs.py`). Each further process has to save 0.05 s. Before a kernel's first batch, of up to 32768 threads, nothing
+is known: a first launch that is one batch stays in one process, what is left of a longer one is shared. `jobs=N` of
+`emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) says how many processes there are at most, without a
 look at the rest of this rule but that launches of less than 0.05 s stay in one; 1 is one.
 
 One process runs them all
@@ -368,7 +370,7 @@ One process runs them all
 - where CTAs may see each other: kernels with atomic operations, reductions or volatile, relaxed or acquiring loads on global
   memory, with `clusterlaunchcontrol`, and those that print or allocate memory (`emulator.processes.why_alone` says which
   instruction it is); and under the checks of races between blocks and of unwritten memory. The CTAs of a cluster stay together;
-- where the copies of the mapped memory, which a shared launch works on, would take a quarter of its time or of the free memory;
+- where the copies of the mapped memory, which a shared launch works on, would take what it saves, or a quarter of the free memory;
 - where others have the cores: in workers of pytest-xdist, of a build (`scons verify`) and of `multiprocessing`, in Python
   processes that a script under `tileiras-build run` or pytest starts, and in processes with threads, which a fork would not have.
   `jobs=` asks for more there too.

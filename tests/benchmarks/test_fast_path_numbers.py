@@ -62,11 +62,16 @@ def uniform(seed, shape, dtype=np.float16):
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(name, sm):
-    kind, (m, n, k) = name.split("_")[1], PRODUCTS[name]
-    if kind == "f8e4m3" and not find_target(sm).has("mma_fp8"):
+    if "f8e4m3" in name and not find_target(sm).has("mma_fp8"):
         pytest.skip("converted in registers: not copied for ldmatrix")
+    multiply(name, sm, STEPS)
+
+
+def multiply(name, sm, steps):
+    """Compare a product of so many steps along k with that of float64."""
+    kind, (m, n, k) = name.split("_")[1], PRODUCTS[name]
     m *= STEPS if "persistent" in name else 1  # tiles of one block
-    a, b = uniform(1, (m, STEPS * k), TYPES[kind]), uniform(2, (STEPS * k, n), TYPES[kind])
+    a, b = uniform(1, (m, steps * k), TYPES[kind]), uniform(2, (steps * k, n), TYPES[kind])
     if kind == "tf32":
         # Multiples of 2**-8 are tf32 numbers.
         a, b = (np.round(array * 256).astype(np.float32) / 256 for array in (a, b))
@@ -76,6 +81,12 @@ def test_products(name, sm):
     actual = launch(name, sm, operands, most=most_words_of_a_bank(kind, sm))[2]
     relative = float(ml_dtypes.finfo(out.dtype).eps)
     np.testing.assert_allclose(wide(actual), wide(a) @ wide(b), rtol=relative, atol=1e-3)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_stages_that_fill_shared_memory_are_used_again(sm):
+    """14 of 16 KiB: the tiles of 17 steps."""
+    multiply("matmul_f8e4m3_128x128x64", sm, 17)
 
 
 @pytest.mark.parametrize("sm", ["sm_100", "sm_103", "sm_120"])
@@ -98,13 +109,13 @@ def test_products_of_scaled_blocks(name, sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal, sm):
+@pytest.mark.parametrize(("rows", "causal"), [(128, False), (128, True), (256, True)])
+def test_attention(rows, causal, sm):
     length, size = 256, 128
     q, k, v = (uniform(seed, (1, length, size)) for seed in range(3))
     scale = 1 / np.sqrt(size)
-    name = "attention_f16_128x128" + ("_causal" if causal else "")
-    out = launch(name, sm, [q, k, v, np.full_like(q, np.nan), scale], grid=(length // 128, 1, 1))[3]
+    name = f"attention_f16_{rows}x128" + ("_causal" if causal else "")
+    out = launch(name, sm, [q, k, v, np.full_like(q, np.nan), scale], grid=(length // rows, 1, 1))[3]
     scores = wide(q) @ wide(k).transpose(0, 2, 1) * scale
     if causal:
         scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)

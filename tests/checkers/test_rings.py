@@ -49,10 +49,14 @@ def test_copy_before_the_barrier_is_refused(name):
     """The stage copied to is the one that the last iteration read."""
     module = with_rings(name)
     wait = find(module, "nv_tileas.async_wait")[0]
-    barrier = wait.next_op
-    copy = next(op for op in find(module, "nv_tileas.async_tiled_load") if op.parent is barrier.parent)
-    barrier.detach()
-    copy.parent.insert_op_after(barrier, copy)
+    body = wait.parent
+    # With what their places are computed from: all between the product and the commit.
+    first = next(op for op in find(module, "nv_tileas.dot") if op.parent is body).next_op
+    while first.name != "nv_tileas.async_commit":
+        following = first.next_op
+        first.detach()
+        body.insert_op_before(first, wait)
+        first = following
     with pytest.raises(InternalError, match="is copied to while it may still be read"):
         check_rings(module)
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from ptx_kernels import kernel, run
 
 from tileiras_build import emulator
 from tileiras_build.emulator import jobs
+from tileiras_build.emulator.costs import Costs
 from tileiras_build.emulator.jobs import Plan
 from tileiras_build.emulator.program import load
 
@@ -19,68 +21,89 @@ ADD = f"""mov.u32 t0, %ctaid.x; mov.u32 t1, %tid.x; mad.lo.u32 t2, t0, {THREADS}
  add.u64 u6, u0, u5; ld.global.u32 t3, [u6]; add.u32 t3, t3, t2; st.global.u32 [u6], t3;"""
 RED = "red.global.add.u32 [u0], 1;"
 CTAS = 64
+launch = sys.modules[emulator.run_ptx.__module__]
 
 
 @pytest.fixture
 def alone(monkeypatch):
     """A process that has four cores to itself, as far as the launches of a test can tell."""
-    monkeypatch.setattr(jobs, "cores", lambda: 4)
+    monkeypatch.setattr(jobs, "idle_cores", lambda: 4)
     monkeypatch.setattr(jobs, "has_company", lambda: False)
     monkeypatch.setattr(jobs, "free_memory", lambda: 1 << 30)
     monkeypatch.delenv(jobs.VARIABLE, raising=False)
 
 
-def plan(body: str = ADD, asked: int | None = None, ctas: int = CTAS, seconds: float = np.inf, size: int = 0) -> Plan:
-    """Of a launch whose CTAs take ``seconds`` each, with ``size`` bytes of arrays."""
+SIZE = 32  # CTAs of a batch
+
+
+def plan(
+    body: str = ADD, asked: int | None = None, ctas: int = CTAS, took: dict[int, float] | None = None, size: int = 0
+) -> Plan:
+    """Of a launch after batches that ``took`` so many seconds by their CTAs, with ``size`` bytes of arrays."""
     program = load(kernel(body, 1, THREADS), "k", None)
-    program.seconds_per_cta = seconds
-    return Plan(program, asked, ctas, THREADS, SimpleNamespace(regions=[SimpleNamespace(size=size)]))
+    program.costs, program.had_to_say = Costs(), False
+    for count, seconds in (took or {}).items():
+        program.costs.note(count, seconds)
+    return Plan(program, asked, ctas, THREADS, SIZE, SimpleNamespace(regions=[SimpleNamespace(size=size)]))
+
+
+# ---- what batches take
+def test_a_batch_costs_a_fixed_part_and_one_for_each_cta():
+    costs = Costs()
+    assert costs.parts() is None
+    costs.note(10, 1.0)
+    assert costs.parts() == (0.5, 0.05)  # nobody knows yet
+    costs.note(5, 0.6)
+    assert costs.parts() == pytest.approx((0.2, 0.08))
+    costs.note(9, 1.08)  # about as large: it takes the place of the first
+    assert costs.parts() == pytest.approx((0.0, 0.12))
+    costs.note(20, 1.2)  # the one that was large is the small one now
+    assert costs.parts() == pytest.approx((0.9, 0.015))
 
 
 # ---- the rule
+LONG, SHORT = {SIZE: 3.2, SIZE // 2: 1.7}, {SIZE: 0.032, SIZE // 2: 0.017}  # 0.1 and 0.001 s for a CTA
+
+
 @pytest.mark.parametrize(
-    ("asked", "ctas", "seconds", "expected"),
+    ("asked", "ctas", "took", "expected"),
     [
-        (1, 64, 1.0, 1), (3, 64, 1.0, 3), (3, 2, 1.0, 2), (3, 64, np.inf, 3), (3, 64, 1e-4, 1),
-        (None, 64, 1.0, 4), (None, 3, 1.0, 3), (None, 1, 1.0, 1), (None, 64, np.inf, 1),
-        (None, 64, 3.1 * jobs.SHARE / 64, 3), (None, 64, 1.9 * jobs.SHARE / 64, 1),
+        (1, 64, LONG, 1), (3, 64, LONG, 3), (3, 2, LONG, 2), (3, 64, None, 3), (3, 32, SHORT, 1),
+        (None, 64, LONG, 4), (None, 3, LONG, 3), (None, 1, LONG, 1), (None, 64, None, 1), (None, 64, SHORT, 1),
+        (None, 32, {32: 0.3, 16: 0.29}, 1), (None, 32, {32: 0.5, 16: 0.25}, 3), (None, 64, {32: 0.2, 16: 0.19}, 2),
     ],
 )  # fmt: skip
-def test_how_many_processes(alone, asked, ctas, seconds, expected):
-    assert plan(asked=asked, ctas=ctas, seconds=seconds).processes(ctas) == expected
+def test_how_many_processes(alone, asked, ctas, took, expected):
+    assert plan(asked=asked, ctas=ctas, took=took).processes(ctas) == expected
 
 
 def test_nobody_shares_what_atomics_order(alone):
-    assert plan(RED, seconds=1.0).processes(CTAS) == plan(RED, asked=4, seconds=1.0).processes(CTAS) == 1
+    assert plan(RED, took=LONG).processes(CTAS) == plan(RED, asked=4, took=LONG).processes(CTAS) == 1
 
 
 def test_arrays_that_cost_more_than_they_give_are_not_copied(alone):
-    assert plan(seconds=1.0, size=1 << 27).processes(CTAS) == 4
-    assert plan(seconds=1.0, size=1 << 29).processes(CTAS) == 1  # memory
-    assert plan(seconds=1e-2, size=1 << 27).processes(CTAS) == 1  # time
-    assert plan(asked=2, seconds=1e-2, size=1 << 29).processes(CTAS) == 2
+    assert plan(took=LONG, size=1 << 27).processes(CTAS) == 4
+    assert plan(took=LONG, size=1 << 29).processes(CTAS) == 1  # memory
+    assert plan(took={SIZE: 0.2}, size=1 << 27).processes(CTAS) == 1  # time
+    assert plan(asked=2, took={SIZE: 0.2}, size=1 << 29).processes(CTAS) == 2
 
 
-def test_only_a_large_launch_that_nobody_knows_has_a_sample(alone):
-    assert plan().sample(128) == 4
-    assert plan(ctas=jobs.LONG // THREADS - 1).sample(128) == 0
-    assert plan(asked=4).sample(128) == plan(seconds=1.0).sample(128) == 0
-
-
-def test_all_processes_have_as_many_ctas_at_once_as_one_would(alone):
-    assert plan(ctas=1 << 12).batch(16, 4) == 4
-    assert plan(asked=4, ctas=1 << 12).batch(16, 4) == 16
+def test_batches_are_small_where_that_costs_little():
+    assert plan(ctas=64, took={32: 3.2, 16: 1.6}).batch(64, 2) == 8  # four for each
+    assert plan(ctas=64, took={32: 3.2, 16: 2.0}).batch(64, 2) == 32  # one for each
+    assert plan(ctas=1 << 12, took=LONG).batch(1 << 12, 2) == SIZE
+    assert plan(ctas=80, took={32: 3.2, 16: 3.0}).batch(80, 2) == 20  # two for each, as large as the others
 
 
 # ---- launches
-def test_a_long_launch_is_shared_and_leaves_what_one_process_leaves(alone, monkeypatch):
+def test_what_is_left_of_a_long_launch_is_shared_and_leaves_what_one_process_leaves(alone, monkeypatch):
     forks, fork = [], os.fork
     monkeypatch.setattr(os, "fork", lambda: forks.append(1) or fork())
-    monkeypatch.setattr(jobs, "SHARE", 1e-9)
-    monkeypatch.setattr(jobs, "WORTH", 0.0)
+    monkeypatch.setattr(jobs, "FORK", 0.0)
+    monkeypatch.setattr(launch, "BATCH_THREADS", 16 * THREADS)
     ptx, memories = kernel(ADD, 1, THREADS), []
     for asked in (1, None):
-        load(ptx, "k", None).seconds_per_cta = np.inf
+        load(ptx, "k", None).costs = Costs()
         memories.append(np.arange(CTAS * THREADS, dtype=np.uint32))
         run(ptx, memories[-1], grid=CTAS, jobs=asked)
     np.testing.assert_array_equal(*memories)
@@ -108,6 +131,16 @@ def test_cores_are_those_of_the_process_and_of_its_control_group(monkeypatch, tm
     for text, expected in (("max 100000\n", 6), ("250000 100000\n", 2), ("10000 100000\n", 1), ("900000 100000\n", 6)):
         (tmp_path / "cpu.max").write_text(text)
         assert jobs.cores() == expected
+
+
+def test_cores_that_others_use_are_theirs(monkeypatch, tmp_path):
+    monkeypatch.setattr(jobs, "cores", lambda: 4)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(jobs, "_RUNNING", tmp_path / "loadavg")
+    assert jobs.idle_cores() == 4
+    for running, expected in ((1, 4), (5, 2), (40, 1)):
+        (tmp_path / "loadavg").write_text(f"9.00 8.00 7.00 {running}/512 4711\n")
+        assert jobs.idle_cores() == expected
 
 
 # ---- what is said

@@ -12,6 +12,7 @@ from ptx_kernels import aligned, kernel, run
 
 from tileiras_build import emulator
 from tileiras_build.emulator import Counters, EmulatorFault, EmulatorWarning, processes
+from tileiras_build.emulator.costs import Costs
 from tileiras_build.emulator.faults import TIME_LIMIT
 from tileiras_build.emulator.launch import Options
 from tileiras_build.emulator.machine import Machine
@@ -52,7 +53,7 @@ def ptx_of(body: str, params: int = 2, extra: str = "") -> str:
 def fresh(body: str, params: int = 2, extra: str = "") -> str:
     """A kernel that no launch has timed yet."""
     ptx = ptx_of(body, params, extra)
-    load(ptx, "k", None).seconds_per_cta = np.inf
+    load(ptx, "k", None).costs = Costs()
     return ptx
 
 
@@ -127,7 +128,7 @@ def test_findings_are_warned_of_once_as_by_one_process(forks):
         with pytest.warns(EmulatorWarning) as found:
             run(UNREAD_PTX, aligned(np.zeros(64, np.uint32)), grid=CTAS, jobs=jobs, findings="warning")
         texts.append([str(warning.message) for warning in found])
-        load(UNREAD_PTX, "k", None).seconds_per_cta = np.inf
+        load(UNREAD_PTX, "k", None).costs = Costs()
     assert len(texts[0]) == 1 and "(finding exit-before-read)" in texts[0][0]
     assert texts == texts[:1] * 3
     assert len(forks) == 1  # a kernel of which there is something to say is then run by one process

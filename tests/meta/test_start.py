@@ -75,8 +75,7 @@ BESIDE_THE_POINT = {
 _OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.dialects", f"{PACKAGE.name}.driver"}
 _KERNEL = "examples/prebuilt/vector_add_f32.tilebc"
 _COMMANDS = {
-    # A table takes rich, which takes pickle.
-    "targets": ("main(['targets'])", (BESIDE_THE_POINT | _OF_THE_COMPILER) - {"pickle"}),
+    "targets": ("main(['targets'])", BESIDE_THE_POINT | _OF_THE_COMPILER | {"rich"}),
     "targets --json": ("main(['targets', '--json'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
     "--version": ("main(['--version'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
     "as --version": (

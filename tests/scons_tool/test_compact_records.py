@@ -1,4 +1,4 @@
-"""Records as tuples: the same objects come back, also those that nobody asked for, and SCons' own code reads them."""
+"""Records as texts: the same objects come back, also those that nobody asked for, and SCons' own code reads them."""
 
 import pickle
 
@@ -85,3 +85,26 @@ def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
     read = pickle.loads(written)
     assert "a.ll" not in read and read.look("a.ll") is None
     assert "a.ll" in copied(Entries({"a.ll": entry(1)}))
+
+
+def test_damaged_rows_are_no_records(lazy):
+    made, arguments = Entries({"a.ll": entry(1), "b.ll": entry(2), "c.ll": entry(3), "d.ll": entry(4)}).__reduce__()
+    rows, layout, actions = arguments
+    damaged = {"a.ll": rows["a.ll"][:-3], "b.ll": "[]", "c.ll": rows["c.ll"].replace("0]", "9]")}
+    read = made(rows | damaged, layout, actions)
+    assert [read.look(name) is None for name in rows] == [True, True, True, False]
+    assert [read.get(name) is None for name in rows] == [True, True, True, False]
+    assert set(copied(read).names()) == {"d.ll"}
+
+
+def test_an_action_is_kept_once(lazy, monkeypatch):
+    given = {f"{number}.ll": entry(number) for number in range(4)}
+    given["3.ll"].binfo.bact = "another action"
+    assert Entries(given).__reduce__()[1][2] == [("the action", "its hash"), ("another action", "its hash")]
+    read = copied(copied(Entries(given)))
+    assert {name: contents(read.look(name)) for name in given} == {name: contents(given[name]) for name in given}
+    # Actions of builds long ago go.
+    monkeypatch.setattr(compact_records, "_MOST_ACTIONS", 1)
+    read["3.ll"] = entry(3)
+    assert read.__reduce__()[1][2] == [("the action", "its hash")]
+    assert contents(copied(read)["2.ll"]) == contents(entry(2))

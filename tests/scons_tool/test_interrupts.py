@@ -37,9 +37,9 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-def start(project: Project, *options: str) -> subprocess.Popen:
+def start(project: Project, *options: str, **environment: str) -> subprocess.Popen:
     command = [sys.executable, "-m", "SCons", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc", *options]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | environment
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, cwd=project.folder, env=environment, preexec_fn=hear_interrupts, **pipes)
 

@@ -225,7 +225,7 @@ def test_three_builds_agree_after_changes_of_a_stages_code(tmp_path):
 
 
 # ---- changes while a step runs
-def _during(project: Project, change: Callable[[Path], None], *arguments: str):
+def during(project: Project, change: Callable[[Path], None], *arguments: str):
     """Build, and make ``change`` while a step waits at its gate."""
     done = []
     build = threading.Thread(target=lambda: done.append(project.run(*arguments, sm="90")))
@@ -278,7 +278,7 @@ def test_what_changes_during_a_step_is_made_from_one_state_of_its_inputs(tmp_pat
         return made
 
     edited, old, new = checkout("edited"), checkout("old"), checkout("new")
-    done = _during(edited, change, cache)
+    done = during(edited, change, cache)
     assert done.returncode == 0, done.stdout + done.stderr
     for project in (old, new):
         (project.folder / "go").touch()

@@ -98,6 +98,16 @@ WAYS = {
     "Dir.exists": ("Dir('#' + W + 'a').exists()", None, lambda w: (w / "a").mkdir()),
     "Entry.isdir": ("Entry('#' + W + 'a').isdir()", lambda w: (w / "a").touch(), lambda w: _folder_for_file(w / "a")),
     "Glob": ("Glob('#' + W + '*.x')", None, lambda w: (w / "a.x").touch()),
+    "Glob of what becomes a folder": (
+        "[type(node).__name__ for node in Glob('#' + W + '*.x')]",
+        lambda w: (w / "a.x").touch(),
+        lambda w: _folder_for_file(w / "a.x"),
+    ),
+    "Glob of a link to what becomes a folder": (
+        "[type(node).__name__ for node in Glob('#' + W + '*.x')]",
+        lambda w: ((w / "b").touch(), _link(w / "a.x", "b")),
+        lambda w: _folder_for_file(w / "b"),
+    ),
     "Glob of folders": ("Glob('#' + W + '*/a.x')", lambda w: (w / "a").mkdir(), lambda w: (w / "a/a.x").touch()),
     "env.Glob of names": ("env.Glob('#' + W + '*.x', strings=True)", None, lambda w: (w / "a.x").touch()),
     "FindFile": (

@@ -6,8 +6,11 @@ import time
 
 import pytest
 
-from tests.scons_tool.test_build import Project
+from tests.scons_tool.test_build import SCONSTRUCT, Project
 from tests.scons_tool.test_caching import artifacts
+from tests.scons_tool.test_interrupts import end, start
+from tests.scons_tool.test_nothing_stale import during
+from tests.server.test_server import children, wait_for
 from tileiras_build.server import look
 
 
@@ -66,3 +69,35 @@ def test_a_server_that_is_killed_is_not_missed(project):
     project.write("a.tilebc", "kernel a\n# after\n")
     _build(project)
     assert _warm(project).process != server.process
+
+
+def test_a_kernel_that_is_edited_while_a_fork_reads_it(project):
+    before = _warm(project)
+    project.write("a.tilebc", "kernel a\ntileaa: gate\nvalue 1\n")
+    done = during(project, lambda folder: (folder / "a.tilebc").write_text("kernel a\ntileaa: gate\nvalue 2\n"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (now,) = [found for found in look.find_servers() if found.process == before.process]
+    assert now.requests > before.requests + 1
+    assert b"value 2" in (project.folder / "build/sm_90/a.cubin").read_bytes()
+    made = artifacts(project)
+    _build(project)
+    assert artifacts(project) == made
+
+
+def test_ctrl_c_ends_the_forks_of_a_build_and_not_the_server(project):
+    server = _warm(project)
+    script = (project.folder / "SConstruct").read_text()
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
+    project.write("a.tilebc", f"kernel a\nll: sleep\n# {time.time_ns()}\n")
+    old = (project.folder / "build/sm_90/a.ll").read_bytes()
+    # As in its other builds: another environment has another server.
+    build = start(project, TILEIRAS_DUMP=str(project.folder / "dump"), PYTEST_CURRENT_TEST="")
+    while "ll      sm_90   a" not in build.stdout.readline():
+        assert build.poll() is None
+    wait_for(lambda: children(server.process))
+    assert "interrupted" in end(build)
+    wait_for(lambda: not children(server.process))
+    # SCons has removed what the step was to make, or not begun it.
+    assert not (path := project.folder / "build/sm_90/a.ll").exists() or path.read_bytes() == old
+    project.write("SConstruct", script)
+    assert _warm(project).process == server.process

@@ -87,12 +87,12 @@ def test_clients_do_not_wait_for_each_other(site, tmp_path):
 def test_a_client_that_ends_ends_its_work(site, tmp_path, number):
     server = site.warm()["server"]
     client = site.start("wait", str(tmp_path / "never"))
-    (work,) = _wait_for(lambda: _children(server))
+    (work,) = wait_for(lambda: children(server))
     client.send_signal(number)
     client.communicate("", timeout=DEADLINE)
     # Python's own word for Ctrl-C is the signal; a handler of the command's may say other things.
     assert client.returncode in (-number, 1)
-    _wait_for(lambda: not os.path.exists(f"/proc/{work}"))
+    wait_for(lambda: not os.path.exists(f"/proc/{work}"))
     assert site.ask()["server"] == server
 
 
@@ -111,7 +111,7 @@ def test_a_server_that_does_not_answer_is_left(site):
     finally:
         os.kill(old, signal.SIGCONT)
     # It finds its place taken.
-    _wait_for(lambda: not os.path.exists(f"/proc/{old}/exe"))
+    wait_for(lambda: not os.path.exists(f"/proc/{old}/exe"))
 
 
 def _take(path, folder: bool) -> None:
@@ -128,7 +128,7 @@ def test_a_socket_that_is_none(site, folder):
     _take(found, folder)
     assert site.ask()["where"] == "here"
     if folder:
-        _wait_for(lambda: site.files(".failed"))
+        wait_for(lambda: site.files(".failed"))
         assert site.ask()["where"] == "here"
         found.rmdir()
         site.files(".failed")[0].unlink()
@@ -146,7 +146,7 @@ def test_servers_are_shown_and_stopped(site):
     found = {one.process: one for one in look.find_servers()}
     assert found[server].requests >= 1
     assert server in {one.process for one in look.find_servers("stop")}
-    _wait_for(lambda: not os.path.exists(f"/proc/{server}/exe"))
+    wait_for(lambda: not os.path.exists(f"/proc/{server}/exe"))
     assert site.ask()["where"] == "here"
 
 
@@ -169,12 +169,12 @@ def test_clients_import_little():
     assert {"typing", "re", "enum", "socket", "json", "signal", "pathlib", "tempfile"}.isdisjoint(loaded)
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
     with open(f"/proc/{process}/task/{process}/children") as stream:
         return list(map(int, stream.read().split()))
 
 
-def _wait_for(found):
+def wait_for(found):
     until = time.monotonic() + DEADLINE
     while not (answer := found()):
         assert time.monotonic() < until

@@ -192,7 +192,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     script.add_argument("--tune", choices=TUNE, default=TUNE[0], help=what)
     what = "end a launch that takes longer (CPU; default: never)"
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
-    what = "processes that share the blocks of a launch at most (CPU; default: one for each core, of launches where that pays)"
+    what = "processes that share the blocks of a launch at most (CPU; default: as many as make it shorter)"
     script.add_argument("--jobs", type=_steps, metavar="N", help=what)
     script.add_argument("--profile", action="store_true", help="show what each kernel did (CPU)")
     script.add_argument("--json", metavar="FILE", help="write the profile as JSON")

@@ -34,9 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tile-race-check", action="store_true", help="find accesses that nothing orders")
     what = "find results that depend on memory that nobody has written"
     group.addoption("--tile-init-check", action="store_true", help=what)
-    what = (
-        "processes that share the blocks of a launch at most (default: as many as pay, one in workers of pytest-xdist)"
-    )
+    what = "processes that share the blocks of a launch at most (default: as many as make it shorter)"
     group.addoption("--tile-jobs", type=_at_least_one, metavar="N", help=what)
 
 

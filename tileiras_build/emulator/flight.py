@@ -26,12 +26,18 @@ class Flight:
         self.numbers: dict = {}
         self.instructions: list = []
 
-    def begin(self, ins, index, size: int) -> None:
-        """Elements ``index`` of ``size`` bytes (4, 8 or 16) of the batch's shared memory are on their way."""
-        self.marks[size][index] = self.number(ins) * _EVERY[size]
+    def begin(self, ins, index, size: int, per_cta: int = 0) -> None:
+        """Elements ``index`` of ``size`` bytes (4, 8 or 16) of the batch's shared memory are on their way; with ``per_cta``
+        they are those of arrays (CTAs, ``per_cta``)."""
+        self.of(size, per_cta)[index] = self.number(ins) * _EVERY[size]
 
-    def end(self, index, size: int) -> None:
-        self.marks[size][index] = 0
+    def end(self, index, size: int, per_cta: int = 0) -> None:
+        self.of(size, per_cta)[index] = 0
+
+    def of(self, size: int, per_cta: int) -> np.ndarray:
+        """The marks of elements, or of those of each CTA."""
+        marks = self.marks[size]
+        return marks.reshape(-1, per_cta) if per_cta else marks
 
     def number(self, ins) -> int:
         found = self.numbers.get(id(ins))

@@ -1,15 +1,14 @@
-"""How many processes run the CTAs of a launch: at most those that were asked for, else one for each core where that pays.
+"""How many processes run the CTAs of a launch: at most those that were asked for, else as many as make it shorter.
 
-Whether it pays is measured, in processor time without that of translating the kernel: by the last launch of the kernel in this
-process, or, where nobody has asked and the launch is large enough to be long, by its own first CTAs, which run alone. Each
-process should have ``SHARE`` seconds of work. One process runs what is shorter, what may not be divided
-(``processes.why_alone``), arrays whose copies would take too long or too much memory, and, unless somebody asks, every launch
-of a process that is one of many (``has_company``): the others have the cores.
+What a launch takes is estimated from what batches of the same kernel have taken in this process (``costs.py``), in processor time
+without that of translating the kernel: NumPy's overhead is the same for one CTA and for a hundred, so that a batch costs a
+fixed part and a part for each CTA. Nothing is known before the first batch, so a first launch of one batch stays in one process.
+So do launches that may not be divided (``processes.why_alone``), arrays whose copies would take too much memory, and, unless
+somebody asks, every launch of a process that is one of many (``has_company``): the others have the cores.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 import threading
@@ -26,15 +25,16 @@ if TYPE_CHECKING:
     from .program import Program
 
 VARIABLE = "TILEIRAS_EMULATOR_JOBS"
-PIECES = 4  # batches for each process: some take longer than others
-LEAST_THREADS = 1024  # of a batch made smaller for that: NumPy's overhead is the same for one thread and for a thousand
+PIECES = 4  # batches for each process at most: some take longer than others
+LEAST_THREADS = 1024  # of a batch made smaller for that
+WASTE = 0.1  # the fixed costs of those batches, as a part of the other ones, at most
 WORTH = 0.05  # seconds of a launch from which a fork pays where processes were asked for
-SHARE = 0.15  # seconds of work that a process should have where nobody has asked
-LONG = 4096  # threads of a launch that may be long
+FORK = 0.05  # seconds that one more process has to save
 COPIED = 1 << 29  # bytes of arrays that are copied, compared and copied back in a second
 ROOM = 4  # the part of the free memory that copies of the arrays may take is one in so many
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds in each period, or "max"
 _FREE = Path("/proc/meminfo")
+_RUNNING = Path("/proc/loadavg")  # its fourth word: runnable threads of the machine / all of them
 
 
 def asked_for(wanted: int | None) -> int | None:
@@ -60,6 +60,17 @@ def cores() -> int:
     return count if quota == "max" else min(count, max(round(int(quota) / int(period)), 1))
 
 
+def idle_cores() -> int:
+    """How many of those nobody else uses at this moment; at least one."""
+    count = cores()
+    try:
+        running = int(_RUNNING.read_text().split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        return count
+    others = max(running - 1, 0) * count / (os.cpu_count() or count)
+    return max(count - round(others), 1)
+
+
 def has_company() -> bool:
     """Whether this process is one of many that share the cores, or has threads, which a fork would leave in mid-air."""
     if sys.platform != "linux" or threading.active_count() > 1 or "PYTEST_XDIST_WORKER" in os.environ:
@@ -79,54 +90,51 @@ def free_memory() -> int:
 
 # -- one launch --------------------------------------------------------------------------------------
 class Plan:
-    """Who runs a launch of ``ctas``, of ``threads`` each. ``asked``: how many processes at most, None for as many as pay."""
+    """Who runs a launch of ``ctas``, of ``threads`` each, in batches of at most ``size`` CTAs. ``asked``: how many processes at
+    most, None for as many as pay."""
 
-    def __init__(self, program: Program, asked: int | None, ctas: int, threads: int, memory: Memory):
-        self.program, self.asked, self.ctas, self.threads, self.memory = program, asked, ctas, threads, memory
+    def __init__(self, program: Program, asked: int | None, ctas: int, threads: int, size: int, memory: Memory):
+        self.program, self.asked, self.ctas, self.threads, self.size = program, asked, ctas, threads, size
+        self.memory = memory
         self.most = self._most()
-        self._seconds = self._run = 0.0
 
     def _most(self) -> int:
         if self.asked == 1 or self.program.had_to_say or self.asked is None and has_company():
             return 1
-        most = min(self.asked or cores(), self.ctas // self.program.cluster_size)
+        most = min(self.asked or idle_cores(), self.ctas // self.program.cluster_size)
         return 1 if most < 2 or not hasattr(os, "fork") or why_alone(self.program) else most
-
-    def sample(self, size: int) -> int:
-        """How many CTAs should run before ``processes`` is asked: 0, or at most ``size`` where it could not say otherwise."""
-        unknown = self.asked is None and math.isinf(self.program.seconds_per_cta)
-        if self.most < 2 or not unknown or self.ctas * self.threads < LONG:
-            return 0
-        return self.batch(size, self.most)
 
     def processes(self, ctas: int) -> int:
         """How many processes should run ``ctas`` that are left."""
-        most, seconds = min(self.most, ctas // self.program.cluster_size), self.program.seconds_per_cta * ctas
-        if most < 2 or seconds < WORTH:
-            return 1
+        most, parts = min(self.most, ctas // self.program.cluster_size), self.program.costs.parts()
+        if most < 2 or parts is None:
+            return 1 if most < 2 or self.asked is None else most
         if self.asked is not None:
-            return most
-        if math.isinf(seconds) or not self._is_cheap_to_copy(seconds):
-            return 1
-        return max(min(most, int(seconds / SHARE)), 1)
-
-    def _is_cheap_to_copy(self, seconds: float) -> bool:
+            return most if self._seconds(ctas, 1, *parts) >= WORTH else 1
+        best = min(range(1, most + 1), key=lambda jobs: self._seconds(ctas, jobs, *parts))
         copied = sum(region.size for region in self.memory.regions)
-        return copied / COPIED < seconds / 4 and copied * ROOM < free_memory()
+        saved = self._seconds(ctas, 1, *parts) - self._seconds(ctas, best, *parts)
+        return best if saved > copied / COPIED and copied * ROOM < free_memory() else 1
 
-    def batch(self, size: int, jobs: int) -> int:
-        """CTAs of a batch, at most ``size``, where ``jobs`` processes share the launch; a whole number of clusters."""
-        pieces = max(-(-self.ctas // (PIECES * jobs)), -(-LEAST_THREADS // self.threads))
-        if self.asked is None:
-            pieces = min(pieces, max(size // jobs, 1))  # all together take no more memory than one
-        count = min(size, pieces, -(-self.ctas // jobs))
-        return -(-count // self.program.cluster_size) * self.program.cluster_size
+    def _seconds(self, ctas: int, jobs: int, fixed: float, each: float) -> float:
+        """Until ``jobs`` processes have run so many CTAs, with what making them is charged."""
+        own = -(-ctas // jobs)
+        return fixed * -(-own // self.size) + each * own + FORK * (jobs - 1)
+
+    def batch(self, ctas: int, jobs: int) -> int:
+        """CTAs of a batch where ``jobs`` processes share so many; a whole number of clusters."""
+        own, cluster = -(-ctas // jobs), self.program.cluster_size
+        each = -(-own // max(self._pieces(own), -(-own // self.size)))  # as large as the others
+        count = min(max(each, -(-LEAST_THREADS // self.threads)), own, self.size)
+        return -(-count // cluster) * cluster
+
+    def _pieces(self, own: int) -> int:
+        fixed, each = self.program.costs.parts() or (0.0, 0.0)
+        return PIECES if not fixed else min(max(int(WASTE * each * own / fixed), 1), PIECES)
 
     @contextmanager
     def timed(self, ctas: int) -> Iterator[None]:
-        """Note what so many CTAs take of this process, for this launch and the next."""
+        """Note what a batch of so many CTAs takes of this process."""
         start = time.process_time() - self.program.translating
         yield
-        self._seconds += time.process_time() - self.program.translating - start
-        self._run += ctas
-        self.program.seconds_per_cta = self._seconds / max(self._run, 1)
+        self.program.costs.note(ctas, time.process_time() - self.program.translating - start)

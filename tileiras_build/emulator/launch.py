@@ -192,26 +192,23 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         with plan.timed(count):
             Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
 
-    plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, memory)
+    plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):
-        run_all(plan, run, size, options)
+        run_all(plan, run, options)
 
 
-def run_all(plan: Plan, run: Callable[[int, int, Options], None], size: int, options: Options) -> None:
-    """``run(first, count, options)`` for batches of at most ``size`` of all CTAs, by as many processes as there should be."""
-    program = plan.program
-    remaining = Remaining(0, plan.ctas, program.cluster_size)
+def run_all(plan: Plan, run: Callable[[int, int, Options], None], options: Options) -> None:
+    """``run(first, count, options)`` for batches of all CTAs, by as many processes as there should be for those that are left."""
+    remaining = Remaining(0, plan.ctas, plan.program.cluster_size)
     options = replace(options, remaining=remaining)
-    if sample := plan.sample(size):
-        run(*remaining.start(sample), options)
-    if (jobs := plan.processes(remaining.end - remaining.first)) > 1:
-        each = plan.batch(size, jobs)
-        batches = [(first, min(each, plan.ctas - first)) for first in range(remaining.first, plan.ctas, each)]
-        if run_batches(run, batches, jobs, plan.memory, options):
-            return
-        program.had_to_say = True
-    while remaining.first < remaining.end:
-        run(*remaining.start(size), options)
+    while left := remaining.end - remaining.first:
+        if (jobs := plan.processes(left)) > 1:
+            each = plan.batch(left, jobs)
+            batches = [(first, min(each, plan.ctas - first)) for first in range(remaining.first, plan.ctas, each)]
+            if run_batches(run, batches, jobs, plan.memory, options):
+                return
+            plan.most, plan.program.had_to_say = 1, True
+        run(*remaining.start(plan.size), options)
 
 
 def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:

@@ -6,13 +6,13 @@ stack of return pcs and, since PTX functions here do not recurse, every function
 
 from __future__ import annotations
 
-import math
 import time
 from functools import lru_cache
 
 import numpy as np
 
 from . import conversions, formats, inflight, isa, numerics, roundings, runtime
+from .costs import Costs
 from .emit import DTYPES, Emitter
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .isa.builtin import BUILTIN_CALLS
@@ -68,7 +68,7 @@ class Program:
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
         self.translating = 0.0  # seconds of processor time so far
-        self.seconds_per_cta = math.inf  # of the last launch, without those
+        self.costs = Costs()
         self.had_to_say = False  # of a launch by several processes, which gave it up
         self.warp_wide = any(map(isa.is_warp_wide, self.code))
         self.synchronises = any(

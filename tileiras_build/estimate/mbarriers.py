@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .machine_code import Instruction
+from .machine_code import Instruction, MachineCode
 
 Told = dict[str, int | None]
 # Of an address in a cluster's shared memory: the place in a block's, and above it the block's rank; masks name ranks.
 RANK_BITS, IN_BLOCK, MASK_BITS = 24, 0xFFFFFF, 16
+
+
+def initializing(code: MachineCode) -> frozenset[int]:
+    """The numbers of the stores that make words of shared memory mbarriers: before the SYNCS.CCTL with which ptxas has all of them
+    seen, where it does not know the barriers' places for sure (else SYNCS.EXCH makes them).
+    """
+    seen = max(
+        (one.number for one in code.instructions if one.opcode == "SYNCS" and "CCTL" in one.modifiers), default=0
+    )
+    stores = (one for one in code.instructions[:seen] if one.opcode == "STS" and "64" in one.modifiers)
+    return frozenset(one.number for one in stores)
+
+
+def expected_arrivals(told: Told) -> int:
+    """Those of a phase, from the low word that an mbarrier starts with: bits 1 to 20 count up to zero."""
+    return max(0x100000 - ((told.get("word") or 0) >> 1 & 0xFFFFF), 1)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from .instruction_classes import TENSOR, is_product, pipe_clocks, product
 from .launch import Launch
 from .machine_code import NO_BARRIER, Instruction, MachineCode
 from .machines import L2_BYTES, PARTITIONS, Machine
-from .mbarriers import Phases, Told, of_each_block
+from .mbarriers import Phases, Told, expected_arrivals, initializing, of_each_block
 from .trace import WarpTrace
 from .work import ASYNC_LOADS, ASYNC_STORES, Work, expected_bytes
 
@@ -115,6 +115,11 @@ class _Cluster:
         self.flights: list[tuple[float, float]] = []
 
     @cached_property
+    def initializing(self) -> frozenset[int]:
+        """The stores that make mbarriers."""
+        return initializing(self.code)
+
+    @cached_property
     def steps(self) -> list[list[_Static]]:
         """The instructions of each basic block."""
         return [[_Static(self.code.instructions[n], self.machine) for n in block] for block in self.code.blocks]
@@ -204,6 +209,8 @@ class _Cluster:
         one = static.one
         if static.is_product:
             return self._multiply(runner, static, start)
+        if one.number in self.initializing:
+            self._initialize(runner, one)
         if static.is_memory:
             return self._access(runner, one, start)
         if one.opcode in _SYNCHRONIZING or one.opcode in ASYNC_LOADS:
@@ -329,13 +336,18 @@ class _Cluster:
             return start + _MEDIUM
         phases = self.phases[place]
         if "EXCH" in one.modifiers:
-            phases.count = max(0x100000 - ((told.get("word") or 0) >> 1 & 0xFFFFF), 1)
+            phases.count = expected_arrivals(told)
         elif "PHASECHK" in one.modifiers:
             return self._wait_for_phase(runner, one, told, phases, start)
         else:
             phases.bytes += expected_bytes(one, told)
             self._arrive(told, start + 1)
         return start + _MEDIUM
+
+    def _initialize(self, runner: _Runner, one: Instruction) -> None:
+        told = self._next_told(runner, one)
+        if told is not None and (place := told.get("place")) is not None:
+            self.phases[place].count = expected_arrivals(told)
 
     def _wait_for_phase(
         self, runner: _Runner, one: Instruction, told: Told, phases: Phases, start: float

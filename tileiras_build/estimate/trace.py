@@ -21,6 +21,7 @@ from .access import ASYNC, GLOBAL, SHARED, Access, access, places
 from .lanes import ALL, LANES, Truth
 from .launch import Constants, Launch, Shape
 from .machine_code import BYTES, Instruction, MachineCode
+from .mbarriers import initializing
 from .operands import Operand
 from .semantics import Handler, handler_of
 from .slices import addresses, followed, read, results_of, width_of
@@ -76,15 +77,28 @@ class Tracer:
 
     def __init__(self, code: MachineCode, launch: Launch, constants: Constants, trips: dict[int, int] | None = None):
         self.code, self.launch, self.constants, self.trips = code, launch, constants, trips or {}
-        everything = _followed(code, _wanted)
-        decisions = _followed(code, _deciding)
+        self.told = initializing(code) | {one.number for one in code.instructions if one.opcode in _TOLD}
+        everything = _followed(code, self._wanted)
+        decisions = _followed(code, self._deciding)
         self.steps = [self._block_steps(block, everything) for block in code.blocks]
         self.decisions = [self._block_steps(block, decisions) for block in code.blocks]
 
     def _block_steps(self, block: range, kept: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
         ones = (self.code.instructions[number] for number in block)
         return [(one, (handler_of(one) or _forget) if one.number in kept else None) for one in ones
-                if one.number in kept or one.opcode in (*MEMORY_OPCODES, *_TOLD)]  # fmt: skip
+                if one.number in kept or one.opcode in MEMORY_OPCODES or one.number in self.told]  # fmt: skip
+
+    def _wanted(self, one: Instruction) -> int:
+        """The registers that an instruction is asked for in any case, a bit for each."""
+        if one.opcode in _JUMPS or one.number in self.told:
+            return read(one)
+        return addresses(one) if one.opcode in MEMORY_OPCODES else 0
+
+    def _deciding(self, one: Instruction) -> int:
+        """The same once an instruction's addresses have been seen often enough."""
+        if one.opcode not in MEMORY_OPCODES or one.number in self.told:
+            return self._wanted(one)
+        return read(replace(one, operands=())) if one.guard else 0
 
     def warp(self, place: Shape, number: int) -> WarpTrace:
         """Warp ``number`` of the block at ``place`` in the grid."""
@@ -141,10 +155,10 @@ class _Walk:
         truth: Truth = True if one.guard is None else self.warp.truth(one.guard)
         self.warp.active = None if everyone and truth is True else lanes & (True if truth is None else truth)
         if self.warp.active is not None and not self.warp.active.any():
-            if one.opcode in _TOLD:
+            if one.number in self.tracer.told:
                 self.trace.observed.setdefault(one.number, Observed()).told.append(None)
             return
-        if one.opcode in MEMORY_OPCODES or one.opcode in _TOLD:
+        if one.opcode in MEMORY_OPCODES or one.number in self.tracer.told:
             self._observe(one)
         if handler is not None:
             handler(self.warp, one)
@@ -154,9 +168,9 @@ class _Walk:
     def _observe(self, one: Instruction) -> None:
         seen = self.trace.observed.setdefault(one.number, Observed())
         seen.executions += 1
-        if one.opcode in _TOLD:
+        if one.number in self.tracer.told:
             seen.told.append(_told(self.warp, one))
-        elif len(seen.accesses) < SAMPLES:
+        if one.opcode in MEMORY_OPCODES and len(seen.accesses) < SAMPLES:
             far, near = (None if place is None else self.warp.address(place) for place in places(one))
             seen.accesses.append(access(one, far, near, self.warp.lanes))
 
@@ -257,20 +271,6 @@ def _slots(one: Instruction) -> set[int]:
     """The words of the stack that are named, as if its pointer never changed."""
     place = next((operand.number for operand in one.operands if operand.kind == "memory"), 0)
     return {place + 4 * further for further in range(width_of(one))}
-
-
-def _wanted(one: Instruction) -> int:
-    """The registers that an instruction is asked for in any case, a bit for each."""
-    if one.opcode in _JUMPS or one.opcode in _TOLD:
-        return read(one)
-    return addresses(one) if one.opcode in MEMORY_OPCODES else 0
-
-
-def _deciding(one: Instruction) -> int:
-    """The same once an instruction's addresses have been seen often enough."""
-    if one.opcode not in MEMORY_OPCODES:
-        return _wanted(one)
-    return read(replace(one, operands=())) if one.guard else 0
 
 
 def _told(warp: Warp, one: Instruction) -> dict[str, int | None]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..deferral import COMPILER, defer
 from ..private_folder import sweep
 
 _PATIENCE = 10.0  # seconds
@@ -24,6 +25,8 @@ def preloading() -> Iterator[None]:
     _end_with_build(os.getppid())
     # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
     gc.disable()
+    # Each worker defines the few operations that its kernels have.
+    defer(*COMPILER)
 
     from ..reads import loading, watch
     from ..reads.looking import WORKER_VARIABLES

@@ -6,6 +6,7 @@ from the fork server instead, which has none.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import select
@@ -136,6 +137,8 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
     make_expendable()
+    # A process that makes one call ends before collecting garbage would pay.
+    gc.disable()
     defer()
     try:
         try:

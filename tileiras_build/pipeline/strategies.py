@@ -39,7 +39,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         "unspecialize",
         "all warps compute, and copy the tiles of later iterations into a ring of buffers",
-        frozenset({"tileas-split-products", "tileas-pipeline-loads"}),
+        frozenset({"tileas-split-products", "tileas-compute-in-parts", "tileas-pipeline-loads"}),
         "cp_async",
     ),
     Strategy(
@@ -48,6 +48,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         frozenset(
             {
                 "tileas-split-products",
+                "tileas-compute-in-parts",
                 "tileas-exchange-operands",
                 "tileas-select-async",
                 "tileas-keep-sums",

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..targets import WARP, Target
+from ..targets import RESERVED_SHARED_MEMORY, WARP, Target
 
 _REGISTER_UNIT = 256  # registers are given to warps in units of so many
 _SHARED_UNIT = 128  # bytes
-_RESERVED_SHARED = 1024  # bytes of every CTA's shared memory that the system keeps
 _PARTITIONS = 4  # of a multiprocessor; a warp's registers lie in one of them
 
 
@@ -34,7 +33,7 @@ def occupancy(target: Target, threads: int, registers: int, shared_memory: int) 
         "blocks": room.ctas,
         "threads": room.threads // WARP // warps,
         "registers": warps_with_registers // warps,
-        "shared memory": room.shared_memory // _round_up(shared_memory + _RESERVED_SHARED, _SHARED_UNIT),
+        "shared memory": room.shared_memory // _round_up(shared_memory + RESERVED_SHARED_MEMORY, _SHARED_UNIT),
     }
     limit, ctas = min(limits.items(), key=lambda item: item[1])
     return Occupancy(ctas, ctas * warps * WARP / room.threads, limit)

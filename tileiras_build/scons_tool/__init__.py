@@ -11,6 +11,14 @@ that neither the tool has nor the project's build scripts name is refused.
 """
 
 from .reading import READING  # isort: skip  (first: it watches what build scripts do from here on)
+from ..deferral import OWN, defer
+from . import folder_glob
+
+if READING.is_begun:
+    # In a process that has been started for a build.
+    defer(*OWN)
+    folder_glob.use()
+
 from pathlib import Path
 
 import SCons.Tool

@@ -8,6 +8,13 @@ from SCons.Errors import BuildError
 
 from ..errors import TileirasError
 
+COMMANDS, REPORT, VERIFY = "commands", "report", "verify"  # what a run may be asked for besides files
+
+
+def is_asked_for(alias: str) -> bool:
+    """Whether this run of SCons names ``alias`` on its command line."""
+    return alias in map(str, SCons.Script.COMMAND_LINE_TARGETS)
+
 
 class AlwaysAction(FunctionAction):
     """Writes its target; ``alias`` is what the user calls it by."""
@@ -16,11 +23,6 @@ class AlwaysAction(FunctionAction):
 
     def __init__(self):
         super().__init__(self._build, {})
-
-    @classmethod
-    def is_wanted(cls) -> bool:
-        """Whether this run of SCons was asked for it."""
-        return cls.alias in map(str, SCons.Script.COMMAND_LINE_TARGETS)
 
     def get_presig(self, target, source, env, executor=None) -> bytes:
         """Nothing: it runs at every call."""

@@ -17,6 +17,7 @@ from ..reads.looking import LEAVINGS
 
 real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readlink, os.access
 _listdir, _scandir = os.listdir, os.scandir
+_FILE = [stat.S_IFREG]
 
 
 def ask(how: str, path: str) -> Any:
@@ -52,19 +53,33 @@ def _names(path: str) -> list[str]:
     return sorted(name for name in _listdir(path) if not name.startswith(LEAVINGS))
 
 
-def _glob(path: str, pattern: str) -> list[str]:
-    """As SCons' Glob, which sees hidden files only where the pattern is for them."""
-    names = fnmatch.filter(_names(path), pattern)
-    return names if pattern.startswith(".") else [name for name in names if not name.startswith(".")]
+def match(path: str, pattern: str) -> list[tuple[str, bool]]:
+    """The names that SCons' Glob finds, which sees hidden files only where the pattern is for them, and whether each is of
+    a file and no link."""
+    with _scandir(path) as found:
+        plain = {entry.name: entry.is_file(follow_symlinks=False) for entry in found}
+    names = fnmatch.filter(plain, pattern)
+    return sorted((name, plain[name]) for name in names if pattern.startswith(".") or not name.startswith("."))
+
+
+def _glob(path: str, pattern: str) -> list[list]:
+    """As ``_entries``."""
+    found = [row for row in match(path, pattern) if not row[0].startswith(LEAVINGS)]
+    return [[name, _FILE, _FILE] if is_plain else _kinds(name, path) for name, is_plain in found]
 
 
 def _entries(path: str, _more: str) -> list[list]:
     """The names with the kind of each, and of what it links to: what a scan of the folder tells of them."""
-    return _answers("link-kind", "kind", path)
+    return [_kinds(name, path) for name in _names(path)]
 
 
 def _entry_states(path: str, _more: str) -> list[list]:
     return _answers("link-state", "state", path)
+
+
+def _kinds(name: str, path: str) -> list:
+    inner = os.path.join(path, name)
+    return [name, ask("link-kind", inner), ask("kind", inner)]
 
 
 def _answers(first: str, second: str, path: str) -> list[list]:

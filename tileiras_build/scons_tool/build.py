@@ -210,7 +210,7 @@ class Build:
             whole = self.part.whole
         elif self.all_known and self.progress.is_large and only_artifacts(self.visited):
             whole = self.libraries.whole(self.progress.current_cubins())
-        return Run(self.artifacts, self.visited, bool(self.progress.built), whole, self.part)
+        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part)
 
     def leave(self, alias, make: Callable[[], list]) -> None:
         """``make`` gives all nodes of the library ``alias``, which has those of this run."""

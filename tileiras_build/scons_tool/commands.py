@@ -14,7 +14,7 @@ from pathlib import Path
 from ..driver import lower_command
 from ..files import write_files
 from .actions import StageAction, kernel_name
-from .always import AlwaysAction
+from .always import COMMANDS, AlwaysAction
 from .build_options import project_defaults
 from .exports import ExportAction
 from .tilecpp import CompileAction
@@ -26,7 +26,7 @@ FILE_NAME = "compile_commands.json"
 class CommandsAction(AlwaysAction):
     """Writes the commands of the artifacts that libraries end in. The list reads the whole graph."""
 
-    alias = "commands"
+    alias = COMMANDS
 
     def __init__(self, last: list):
         self.last = last

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..targets import Target
     from .settings import Settings
 
+TILECPP = ".cu"  # the suffix of CUDA Tile C++
+
 
 @dataclass
 class Kernel:

@@ -12,7 +12,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import SCons.Node.FS
 import SCons.Script
@@ -23,8 +25,8 @@ from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..targets import Target
-from . import commands, packages, report, tilecpp
 from .actions import StageAction, step_timeout
+from .always import COMMANDS, REPORT, VERIFY, is_asked_for
 from .artifact import ArtifactFile, attach
 from .build import Build, changes_files, new_comparison
 from .build_options import complete, fail
@@ -32,7 +34,7 @@ from .cuts import Cuts
 from .decider import has_changed
 from .exports import CASES, SUFFIX, BuiltNames, ExportAction
 from .jobs import use_all_cores
-from .kernel import Kernel, stem
+from .kernel import TILECPP, Kernel, stem
 from .kernel_options import Rows, check_files, check_options, settings_by_kernel
 from .partial import LibraryAlias, library_alias, own_view
 from .progress import Step
@@ -41,9 +43,12 @@ from .records import lock_folder
 from .running import warm_up
 from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
 from .shortcut import Shortcut, Standing, say_up_to_date
-from .tilecpp_files import TileCppFiles
 from .timing import BUILD
-from .verification import Verification, is_wanted
+
+if TYPE_CHECKING:
+    from .packages import Packages
+    from .tilecpp_files import TileCppFiles
+    from .verification import Verification
 
 _current: Build | None = None
 
@@ -70,8 +75,8 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     ArtifactFile.explaining = is_explaining(env)
     chain = Chain(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
-    env.AddMethod(tilecpp.usable_sources, "TileCpp")
-    packages.add_methods(env, chain)
+    env.AddMethod(_usable_sources, "TileCpp")
+    env.AddMethod(chain.add_package, "KernelPackage")
     for position, stage in enumerate(table[1:], 1):
         env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
 
@@ -133,7 +138,7 @@ class Members:
         if (part := self._chain.build.part) is None:
             return None
         some = [node for node in self._nodes if part.has(node)]
-        files = {stem(node, tilecpp.SUFFIX) for node in self._nodes if _is_tilecpp(node)}
+        files = {stem(node, TILECPP) for node in self._nodes if _is_tilecpp(node)}
         self._find_kernels(some, part.names_beside(self._nodes) | files)
         names = {node.get_abspath(): [kernel.name for kernel in self._kernels[node.get_abspath()]] for node in some}
         if not part.agrees(names):
@@ -147,7 +152,7 @@ class Members:
         self._find_kernels(self._nodes, set())
         last = self._chains(self._nodes, None if build.all_known else build.say_at_end)
         kernels = [kernel for found in self._kernels.values() for kernel in found]
-        files = [stem(node, tilecpp.SUFFIX) for node in self._nodes if _is_tilecpp(node)]
+        files = [stem(node, TILECPP) for node in self._nodes if _is_tilecpp(node)]
         check_files(self._name, self._options, kernels, files)
         by_path = {path: [kernel.name for kernel in kernels] for path, kernels in self._kernels.items()}
         build.libraries.add(by_path, whole=all(node.srcnode() is node for node in self._nodes))
@@ -191,8 +196,29 @@ class Chain:
         self._owners: dict[str, str] = {}
         self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
-        self._verification = Verification(build) if is_wanted() else None
-        self.files = TileCppFiles(build, self._cached, new_comparison)
+
+    @cached_property
+    def files(self) -> TileCppFiles:
+        """The CUDA Tile C++ files of this chain's libraries."""
+        from .tilecpp_files import TileCppFiles
+
+        return TileCppFiles(self.build, self._cached, new_comparison)
+
+    @cached_property
+    def _verification(self) -> Verification:
+        from .verification import Verification
+
+        return Verification(self.build)
+
+    @cached_property
+    def _packages(self) -> Packages:
+        from .packages import Packages
+
+        return Packages(self)
+
+    def add_package(self, env, *arguments, **options):
+        """``env.KernelPackage``: see ``Packages.add``."""
+        return self._packages.add(env, *arguments, **options)
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
@@ -216,10 +242,14 @@ class Chain:
         if last is None:
             self.build.complete()
             last = members.all()
-        if commands.CommandsAction.is_wanted():
-            commands.add_commands(env, settings.build_dir, last)
-        if report.ReportAction.is_wanted():
-            report.add_report(env, name, members.folder, last)
+        if is_asked_for(COMMANDS):
+            from .commands import add_commands
+
+            add_commands(env, settings.build_dir, last)
+        if is_asked_for(REPORT):
+            from .report import add_report
+
+            add_report(env, name, members.folder, last)
         with own_view(alias):
             made = env.Alias(alias, last)
         if isinstance(alias, LibraryAlias) and self.build.part is not None:
@@ -233,7 +263,7 @@ class Chain:
         """
         others = {node: self._kernels(env, node, settings) for node in nodes if not _is_tilecpp(node)}
         taken = taken | {kernel.name for made in others.values() for kernel in made}
-        taken |= {stem(node, tilecpp.SUFFIX) for node in nodes if node not in others}
+        taken |= {stem(node, TILECPP) for node in nodes if node not in others}
         return [
             others[node] if node in others else self.files.kernels(env, node, options, taken, read) for node in nodes
         ]
@@ -243,7 +273,7 @@ class Chain:
         if node.name.endswith(first.suffix):
             return [Kernel(stem(node, first.suffix), node, node, lambda target, settings: node)]
         if not node.name.endswith(".py"):
-            message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
+            message = f"a kernel library is made from .py, {TILECPP} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
             if is_helper(path := node.srcnode().get_abspath()):
@@ -334,7 +364,7 @@ class Chain:
 
     def verify(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:
         """Steps that verify ``kernels``, where this run is asked for them."""
-        if self._verification is not None:
+        if is_asked_for(VERIFY):
             self._verification.add(env, kernels, own, self.table)
 
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
@@ -384,8 +414,15 @@ class Chain:
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
 
 
+def _usable_sources(env, sources: Iterable) -> list:
+    """``env.TileCpp``."""
+    from .tilecpp import usable_sources
+
+    return usable_sources(env, sources)
+
+
 def _is_tilecpp(node) -> bool:
-    return node.name.endswith(tilecpp.SUFFIX)
+    return node.name.endswith(TILECPP)
 
 
 def _exported_kernel(name: str, file, bytecode) -> Kernel:

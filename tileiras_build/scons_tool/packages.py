@@ -103,12 +103,6 @@ def images_of(nodes: Iterable) -> tuple[tuple[str, str], ...]:
     )
 
 
-def add_methods(env, chain) -> None:
-    """Give ``env`` the method ``KernelPackage`` for libraries of ``chain``."""
-    packages = Packages(chain)
-    env.AddMethod(packages.add, "KernelPackage")
-
-
 class Packages:
     """Makes the nodes of packages."""
 

@@ -47,7 +47,7 @@ class Progress:
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
         self.done = self.built = self.settled_steps = 0
         self.running: dict[SCons.Node.Node, str] = {}
-        self._start = time.monotonic()
+        self._start = self._last = time.monotonic()
         self._line = RunningLine(stream) if is_terminal(stream) else None
         self._shown = self._ended = 0
         self._lock = threading.RLock()
@@ -87,8 +87,16 @@ class Progress:
     def ended(self, node) -> None:
         """The step that makes ``node`` has ended, well or not."""
         with self._lock:
+            self._last = time.monotonic()
             if self.running.pop(node, None) and self._line is not None:
                 self._update(self._line)
+
+    @property
+    def last_step(self) -> float | None:
+        """When the last step ended, by the machine's clock; None where none was made."""
+        if not self.built:
+            return None
+        return time.monotonic() if self.running else self._last
 
     def end_line(self) -> None:
         """Take the line of the running steps away, so that other text starts in its place."""

@@ -31,7 +31,7 @@ import SCons.Variables
 
 from ..reads.looking import stamp as file_state
 from ..reads.terminal import TERMINAL
-from .asked import LEAVINGS, ask, kind_of, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
+from .asked import LEAVINGS, ask, kind_of, match, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
 from .script_code import Code, unwatched_start
 
 _DOUBTFUL = (
@@ -58,7 +58,7 @@ _KIND_SCANS = ("os", "glob", "pathlib")  # modules that ask the entries of a fol
 
 _FS = SCons.Node.FS
 _NODE_STATS = {_FS.LocalFS.stat.__code__, _FS.LocalFS.lstat.__code__}
-_DISK_CHECK, _GLOB = _FS.do_diskcheck_match.__code__, _FS.Dir._glob1.__code__
+_DISK_CHECK, _GLOBS = _FS.do_diskcheck_match.__code__, {_FS.Dir._glob1.__code__, match.__code__}
 _VARIABLES = SCons.Variables.Variables.Update.__code__
 _PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
 # Functions of the standard library that tell no more of what they find than of what kind it is.
@@ -79,7 +79,7 @@ class Reading:
 
     ``asked`` are the other questions, with their answers; ``variables`` those of the environment that no record's key
     holds. ``doubt`` says what cannot be compared. ``detected_tools``: SCons has asked programs who they are, which can
-    matter to what the build script builds besides our library. ``scripts`` are the sources of the user's code, and
+    matter to what the build script builds besides our library. ``is_begun``: SCons was reading build scripts. ``scripts`` are the sources of the user's code, and
     ``by_scripts`` the files whose contents or state the build scripts have read themselves; of ``asked_by_scripts`` they
     know whether they are there.
     """
@@ -93,6 +93,7 @@ class Reading:
         self.by_scripts: set[str] = set()
         self.asked_by_scripts: set[str] = set()
         self.doubt: str | None = None
+        self.is_begun = False
         self.detected_tools = False
         self._watching = self._looking_up = self._for_kernels = False
         self._own: set[str] = set()
@@ -106,7 +107,7 @@ class Reading:
             return
         self.doubt = next(filter(None, (unwatched_start(path, line) for path, line in scripts)), None)
         self._stand_in()
-        self._watching = True
+        self.is_begun = self._watching = True
         sys.addaudithook(self._hear)
 
     def stop(self) -> None:
@@ -383,7 +384,7 @@ def _living_devices() -> set[int]:
 
 def _way_of_listing(event: str, frame: FrameType) -> str:
     """How a caller lists a folder: what it can learn from it."""
-    if frame.f_code is _GLOB:
+    if frame.f_code in _GLOBS:
         return f"glob {frame.f_locals['pattern']}"
     if event == "os.listdir":
         return "names"

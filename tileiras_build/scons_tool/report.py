@@ -15,7 +15,7 @@ from ..errors import TileirasError
 from ..project_options import yes_no
 from ..reports.folder import page_path
 from .actions import kernel_name
-from .always import AlwaysAction
+from .always import REPORT, AlwaysAction
 from .timing import BUILD, keep_timeline
 
 CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
@@ -39,7 +39,7 @@ class Part:
 class ReportAction(AlwaysAction):
     """Writes the page of the libraries ``parts``."""
 
-    alias = "report"
+    alias = REPORT
 
     def __init__(self, folder: str):
         self.folder = folder

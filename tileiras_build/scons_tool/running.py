@@ -9,10 +9,8 @@ import SCons.Script
 
 from ..command import IMAGE
 from ..executor import Executor, make_executor
-from ..executor.cache import BuildCache, open_store
 from ..project_options import LOCAL, check_executor, yes_no
 from ..server.client import is_wanted
-from .caching import CachingExecutor
 
 MIB = 1 << 20
 
@@ -23,6 +21,9 @@ def start_executor(env) -> Executor:
     place = str(env.get("cache", ""))
     if not place or option("cache_disable"):
         return _start(env)
+    from ..executor.cache import BuildCache, open_store
+    from .caching import CachingExecutor
+
     store = open_store(place, env.Dir("#").get_abspath())
     cache = BuildCache(store, readonly=bool(option("cache_readonly")))
     return CachingExecutor(cache, lambda: _start(env))

@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import SCons.Node
@@ -41,7 +41,7 @@ from .asked import QUESTIONS, ask, is_same_kind
 from .partial import Part, owners_of
 from .reading import TERMINAL, Reading, file_state, folder_state, variable
 from .script_code import Code
-from .up_to_date import Whole
+from .up_to_date import Files, Owners, Record, Whole
 
 KEPT = 4  # records: as many command lines are remembered
 _TICK = 0.05  # seconds, more than the tick of the clock that stamps files
@@ -78,14 +78,15 @@ class Standing:
 
 @dataclass(frozen=True)
 class Run:
-    """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, whether a step was made.
+    """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, when by the machine's
+    clock the last step ended (None: there was none).
 
     ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all.
     """
 
     artifacts: list
     visited: list
-    built: bool
+    last_step: float | None
     whole: Whole | None
     part: Part | None
 
@@ -147,15 +148,13 @@ class Shortcut:
         """Record a build that has just ended well; returns why not, if not."""
         try:
             key = self._check_run(run.visited)
-            if run.built:
+            if run.last_step is not None:
                 # A file that is written again within the clock's tick would keep its time.
-                time.sleep(_TICK)
+                time.sleep(max(0.0, run.last_step + _TICK - time.monotonic()))
             names, made = _built_targets(), _made_paths(run.artifacts, run.visited)
             self._check_folders(made)
             files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
-            if run.part is not None:
-                files = {**run.part.record.files_beside(run.part.sources), **files}
-            asked = list(self._current_answers(made, files))
+            asked = list(self._current_answers(made, files, run.part))
         except _Doubt as doubt:
             return str(doubt)
         head = {
@@ -169,9 +168,7 @@ class Shortcut:
         }
         whole = None if self._code.asks_nodes else run.whole
         owners = self._owners(run, whole) if whole is not None else {}
-        if run.part is not None:
-            head, owners = _with_record(head, run.part), _joined(owners, run.part)
-        self._write(key, head, files, owners, whole)
+        self._write(key, _record(head, files, owners, whole, run.part))
         return None
 
     def _owners(self, run: Run, whole: Whole) -> dict[str, set[str]]:
@@ -242,22 +239,23 @@ class Shortcut:
             raise _Doubt(change)
         return found
 
-    def _current_answers(self, made: set[str], files: dict) -> Iterator[tuple]:
+    def _current_answers(self, made: set[str], files: Files, part: Part | None) -> Iterator[tuple]:
         """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
+        known = part.record.present() if part is not None else set()
         for (how, path), before in self.reading.asked.items():
             now = ask(how, path)
             # A node's stat tells scripts whether it is there.
             if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
                 raise _Doubt(path)
-            if how not in _FILE_QUESTIONS or files.get(path) is None:
+            if how not in _FILE_QUESTIONS or files.get(path) is None and path not in known:
                 yield how, path, now
 
-    def _write(self, key: str, head: dict, files: dict, owners: dict, whole: Whole | None) -> None:
+    def _write(self, key: str, record: Record) -> None:
         with suppress(Exception):
             old = sorted(self.folder.glob(".up_to_date-*"), key=os.path.getmtime)
             for path in [path for path in old if path != self._path(key)][: -KEPT + 1]:
                 path.unlink()
-            up_to_date.write(self._path(key), head, files, owners, whole)
+            up_to_date.write(self._path(key), record)
 
 
 def _with_record(head: dict, part: Part) -> dict:
@@ -268,12 +266,11 @@ def _with_record(head: dict, part: Part) -> dict:
     return head | joined | {"asked": [(how, path, answer) for (how, path), answer in asked.items()]}
 
 
-def _joined(owners: dict[str, set[str]], part: Part) -> dict[str, set[str]]:
-    """The owners of a run of a part, and those of the files of the other kernels."""
-    found = {path: {owner} for path, owner in part.record.owners_beside(part.sources).items()}
-    for path, several in part.record.shared.items():
-        found[path] = set(several) - part.sources
-    return found | {path: found.get(path, set()) | own for path, own in owners.items()}
+def _record(head: dict, files: Files, owners: Owners, whole: Whole | None, part: Part | None) -> Record:
+    if part is None:
+        return up_to_date.record_of(head, files, owners, whole)
+    made = part.record.with_part(part.sources, _with_record(head, part), files, owners)
+    return made if whole is not None else replace(made, whole=None)
 
 
 def say_up_to_date(names: list[str]) -> None:

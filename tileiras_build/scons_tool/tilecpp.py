@@ -18,6 +18,7 @@ from ..reads.places import Places
 from ..reads.record import Comparison, Watched
 from ..targets import Target
 from ..tilecpp.flags import split_flags
+from . import kernel
 from .actions import WorkerAction, because, step_timeout
 from .exports import SUFFIX as RECORD
 from .reading import READING
@@ -25,7 +26,7 @@ from .reading import READING
 if TYPE_CHECKING:
     from .settings import Settings
 
-SUFFIX = ".cu"
+SUFFIX = kernel.TILECPP
 STEP = "tileiras_build.tilecpp.check_kernels:compile_checked"
 TILECPP = Stage(
     TILEBC.suffix,

@@ -9,18 +9,22 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 from ..files import write_files
 from .reading import file_state
 
 State = tuple[int, int, int, int, int]  # as ``file_state`` gives it
+Files = Mapping[str, State | None]
+Owners = Mapping[str, Iterable[str]]
 ABSENT: State = (0, 0, -1, 0, 0)
 NOBODY = -1  # the owner of a file that serves several sources, or none
+_UNUSED = -2  # and, while a record is changed, of one that served sources that are looked at anew
 _SHARERS = 32  # sources that a file may serve for them to be named; a file of more is everybody's
-_NUMBERS = len(ABSENT)
+_NUMBERS, _SIZE = len(ABSENT), 2
 
 
 @dataclass(frozen=True)
@@ -76,35 +80,100 @@ class Record:
                 return None
         return frozenset(found)
 
-    def files_beside(self, sources: frozenset[str]) -> dict[str, State]:
-        """The files that do not serve these sources alone, with their states."""
-        if self.whole is None:
-            return {}
-        mine = {position for position, name in enumerate(self.whole.sources) if name in sources}
-        kept = (index for index, owner in enumerate(self.owners) if owner not in mine)
-        return {self.paths[index]: tuple(self._state(index * _NUMBERS)) for index in kept}
+    def present(self) -> set[str]:
+        """The paths that something was at."""
+        sizes = self.states[_SIZE::_NUMBERS]
+        return set(compress(self.paths, map(ABSENT[_SIZE].__ne__, sizes)))
 
-    def owners_beside(self, sources: frozenset[str]) -> dict[str, str]:
-        """The owners of those files that have one."""
-        names = list(self.whole.sources) if self.whole is not None else []
-        owners = zip(self.paths, self.owners, strict=True)
-        return {path: names[owner] for path, owner in owners if owner != NOBODY and names[owner] not in sources}
+    def with_part(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> Record:
+        """The record after a run of the kernels of these sources, which has looked at ``files``; all others stand as here."""
+        assert self.whole is not None, "a record without it has no part"
+        made = _Edited(self, head, self.whole)
+        made.forget(sources)
+        for path, state in files.items():
+            made.add(path, state or ABSENT, owners.get(path, ()))
+        made.drop()
+        return made.record()
 
 
-def write(
-    path: Path, head: dict, files: Mapping[str, State | None], owners: Mapping[str, Iterable[str]], whole
-) -> None:
-    """Write a record; ``owners`` are the sources that each path serves, of those that serve any."""
-    paths, places = sorted(files), {name: index for index, name in enumerate(whole.sources if whole else ())}
-    known = {name: [source for source in owners.get(name, ()) if source in places] for name in paths}
-    alone = [places[found[0]] if len(found) == 1 else NOBODY for found in known.values()]
-    head = head | {
+def record_of(head: dict, files: Files, owners: Owners, whole: Whole | None) -> Record:
+    """The record of a run of all kernels; ``owners`` are the sources that each path serves, of those that serve any."""
+    places = {name: index for index, name in enumerate(whole.sources if whole else ())}
+    known = {path: [source for source in owners.get(path, ()) if source in places] for path in files}
+    alone = (places[found[0]] if len(found) == 1 else NOBODY for found in known.values())
+    shared = {path: sorted(found) for path, found in known.items() if 1 < len(found) <= _SHARERS}
+    states = array("q", [number for state in files.values() for number in state or ABSENT])
+    return Record(head, list(files), states, array("i", alone), whole, shared)
+
+
+class _Edited:
+    """A copy of ``record`` that is changed in the few places where a run of some kernels has seen other files."""
+
+    def __init__(self, record: Record, head: dict, whole: Whole):
+        self._before, self._head, self._whole = record, head, whole
+        self._paths, self._states, self._owners = list(record.paths), record.states[:], record.owners[:]
+        self._shared = dict(record.shared)
+        self._names = list(whole.sources)
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._places = {path: place for place, path in enumerate(self._paths)}
+
+    def forget(self, sources: frozenset[str]) -> None:
+        """Let nothing serve these sources."""
+        mine = {self._numbers[name] for name in sources if name in self._numbers}
+        for place in [place for place, owner in enumerate(self._owners) if owner in mine]:
+            self._owners[place] = _UNUSED
+        for path, several in self._before.shared.items():
+            if not sources.isdisjoint(several):
+                self._let_serve(self._places[path], set(several) - sources)
+
+    def add(self, path: str, state: State, sources: Iterable[str]) -> None:
+        """Note the state of a file, and that it serves ``sources``, too; what has been everybody's stays so."""
+        place = self._places.get(path)
+        if place is None:
+            place = self._places[path] = len(self._paths)
+            self._paths.append(path)
+            self._states.extend(state)
+            self._owners.append(_UNUSED)
+        else:
+            self._states[place * _NUMBERS : (place + 1) * _NUMBERS] = array("q", state)
+        if self._owners[place] != NOBODY or path in self._shared:
+            self._let_serve(place, self._served(place).union(sources).intersection(self._numbers), NOBODY)
+
+    def drop(self) -> None:
+        """Leave what serves nothing any more."""
+        for place in [place for place, owner in enumerate(self._owners) if owner == _UNUSED][::-1]:
+            del self._paths[place], self._owners[place]
+            del self._states[place * _NUMBERS : (place + 1) * _NUMBERS]
+
+    def record(self) -> Record:
+        """The record as it is by now."""
+        return Record(self._head, self._paths, self._states, self._owners, self._whole, self._shared)
+
+    def _served(self, place: int) -> set[str]:
+        if self._owners[place] >= 0:
+            return {self._names[self._owners[place]]}
+        return set(self._shared.get(self._paths[place], ()))
+
+    def _let_serve(self, place: int, sources: Collection[str], nothing: int = _UNUSED) -> None:
+        """``nothing``: the owner of what serves none of them."""
+        path = self._paths[place]
+        self._shared.pop(path, None)
+        self._owners[place] = nothing if not sources else NOBODY
+        if len(sources) == 1:
+            self._owners[place] = self._numbers[next(iter(sources))]
+        elif 1 < len(sources) <= _SHARERS:
+            self._shared[path] = sorted(sources)
+
+
+def write(path: Path, record: Record) -> None:
+    """Write a record."""
+    whole = record.whole
+    head = record.head | {
         "whole": None if whole is None else {"sources": whole.sources, "cubins": whole.cubins},
-        "shared": {name: sorted(found) for name, found in known.items() if 1 < len(found) <= _SHARERS},
+        "shared": record.shared,
     }
-    states = array("q", [number for name in paths for number in files[name] or ABSENT])
-    text = "\0".join([json.dumps(head), *paths]).encode(errors="surrogateescape")
-    body = text + b"\0\0" + states.tobytes() + array("i", alone).tobytes()
+    text = "\0".join([json.dumps(head), *record.paths]).encode(errors="surrogateescape")
+    body = text + b"\0\0" + record.states.tobytes() + record.owners.tobytes()
     write_files({path: hashlib.sha256(body).digest() + body})
 
 

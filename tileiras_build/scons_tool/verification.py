@@ -27,10 +27,10 @@ from ..pipeline.stages import Stage, find, source_digest
 from ..targets import Target
 from ..terminal import print_table
 from .actions import WorkerAction, because, kernel_name, step_timeout
+from .always import VERIFY
 from .exports import CALL
 from .progress import Step
 
-ALIAS = "verify"
 COMPARE = "compare"
 VERIFIED = Stage(
     ".verified",
@@ -51,11 +51,6 @@ _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
 _COLUMNS = ("kernel", "SM", "against", "grid", "arrays", "elements", "of tolerance", "result")
 
 
-def is_wanted() -> bool:
-    """Whether this run of SCons was asked to verify."""
-    return ALIAS in map(str, SCons.Script.COMMAND_LINE_TARGETS)
-
-
 class VerifyAction(WorkerAction):
     """Verifies one kernel for one target; the sources are its bytecode and its PTX."""
 
@@ -67,7 +62,7 @@ class VerifyAction(WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: what is done, target and kernel."""
-        return f"{ALIAS:7} {self.target:7} {kernel_name(target[0])}"
+        return f"{VERIFY:7} {self.target:7} {kernel_name(target[0])}"
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Compare in a worker."""
@@ -115,7 +110,7 @@ class Verification:
                 folder = env.Dir(f"{own.build_dir}/{target.name}")
                 sources = [kernel.bytecode(target, own), folder.File(kernel.name + ptx)]
                 made = self._verified(target)(env, [folder.File(kernel.name + VERIFIED.suffix)], sources)
-                self._add_step(env, made, Step(ALIAS, target.name, kernel.name))
+                self._add_step(env, made, Step(VERIFY, target.name, kernel.name))
                 if _may_have_references(kernel.file):
                     made = self._compare(env, kernel, target, folder, sources)
                     self._add_step(env, made, Step(COMPARE, target.name, kernel.name))
@@ -123,7 +118,7 @@ class Verification:
     def _add_step(self, env, made: list, step: Step) -> None:
         self.nodes[made[0]] = step
         self.build.progress.add(made[0], step)
-        env.Alias(ALIAS, made)
+        env.Alias(VERIFY, made)
 
     def _verified(self, target: Target) -> Builder:
         return self._cached((target.name,), lambda: VerifyAction(target, self.build.executor))

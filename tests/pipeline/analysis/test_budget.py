@@ -51,6 +51,13 @@ def test_fewer_ctas_rather_than_one_stage():
     assert choose_stages(64 * KIB, 0, 2, JOB) == (3, 1)
 
 
+def test_the_system_keeps_a_part_for_each_cta():
+    """228 KiB of a multiprocessor, 1 KiB of each CTA: stages that fill half of 227 KiB leave no room for the second one."""
+    most = (228 // 2 - 1) * KIB
+    assert choose_stages(most // 2, 0, 2, JOB) == (2, 2)
+    assert choose_stages(most // 2 + 128, 0, 2, JOB) == (4, 1)
+
+
 @pytest.mark.parametrize(("taken", "stages"), [(0, 1), (100 * KIB, 0), (300 * KIB, 0)])
 def test_less_than_two_stages(taken, stages):
     assert choose_stages(128 * KIB, taken, 2, JOB) == (stages, 1)

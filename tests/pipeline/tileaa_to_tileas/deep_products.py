@@ -55,6 +55,34 @@ def turning(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), acc)
 
 
+@ct.kernel
+def attending(q, k, v, out, HEADS: ConstInt, N: ConstInt, DEPTH: ConstInt, TWICE: ct.Constant[bool]):
+    """out = v.T @ ((k @ q.T / 4) squared, in f16), halved in each step: whole rows of k and v are tiles; q, or its double, stays."""
+    queries = ct.load(q, (0, 0), (HEADS, DEPTH)).transpose()
+    queries = queries * 2 if TWICE else queries
+    total = ct.zeros((DEPTH, HEADS), dtype=ct.float32)
+    place = ct.bid(0)
+    for _ in range(ct.cdiv(k.shape[0], N)):
+        keys = ct.load(k, (place, 0), (N, DEPTH), padding_mode=ZERO)
+        scores = ct.mma(keys, queries, ct.zeros((N, HEADS), dtype=ct.float32)) / 4
+        values = ct.load(v, (place, 0), (N, DEPTH), padding_mode=ZERO).transpose()
+        total = ct.mma(values, (scores * scores).astype(v.dtype), total / 2)
+        place += 1
+    ct.store(out, (0, 0), total)
+
+
+@ct.kernel
+def looped(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, all tiles by one block: results leave while the next tiles come."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+            acc = ct.mma(x, y, acc)
+        ct.store(out, (row, 0), acc)
+
+
 def _rows(dtype: str, ndim: int = 2, divisor: int = 1) -> Array:
     return Array(dtype, ndim, stride_divisible_by=16, shape_divisible_by=divisor)
 
@@ -71,5 +99,14 @@ CASES = [
     _case("long", stacked, "float16", (64, 128, 512), ndim=3),
     _case("counted", counted, "float16", (128, 256, 128)),
     _case("turning", turning, "float16", (128, 256, 128)),
+    _case("looped", looped, "float16", (128, 256, 64)),
     _case("shallow", product, "float16", (256, 128, 32)),
+    *(
+        Case(name, attending, (*[_rows("float16")] * 3, _rows("float32"), 16, 128, depth, twice))
+        for name, depth, twice in (
+            ("attending", 512, False),
+            ("attending_twice", 512, True),
+            ("attending_small", 128, False),
+        )
+    ),
 ]

@@ -28,8 +28,17 @@ def product_of_three(
     _product(a, b, out, M, N, K, LATENCY)
 
 
+@ct.kernel
+def product_of_f64(a, b, out, M: ct.Constant[int], N: ct.Constant[int], K: ct.Constant[int]):
+    acc = ct.zeros((M, N), dtype=ct.float64)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        acc = ct.mma(ct.load(a, (ct.bid(0), k), (M, K)), ct.load(b, (k, 0), (K, N)), acc)
+    ct.store(out, (ct.bid(0), 0), acc)
+
+
 OPERAND = Array("float16", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 RESULT = Array("float32", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
+DOUBLE = Array("float64", 2, stride_divisible_by=(16, 1), shape_divisible_by=16)
 ARRAYS = (OPERAND, OPERAND, RESULT)
 
 CASES = [
@@ -38,4 +47,5 @@ CASES = [
     Case("latency_10", product, (*ARRAYS, 64, 64, 32, 10)),
     Case("latency_10_of_three", product_of_three, (*ARRAYS, 64, 64, 32, 10)),
     Case("wide_of_three", product_of_three, (*ARRAYS, 128, 128, 64, 1)),
+    Case("of_f64", product_of_f64, (DOUBLE, DOUBLE, DOUBLE, 128, 128, 16)),
 ]

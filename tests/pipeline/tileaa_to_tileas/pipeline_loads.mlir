@@ -77,18 +77,18 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   ^bb0(%k: i32, %c: !tile_64x64xf32_v1, %16: i32, %17: i32):
     nv_tileas.async_wait {pending = 2 : i32}
     nv_tileas.barrier
-    %18 = arith.addi %k, %one : i32
-    %19 = arith.addi %18, %one : i32
-    %20 = arith.addi %19, %one : i32
-    %21 = arith.cmpi %20, %end {predicate = "slt"} : (i32, i32) -> i1
-    nv_tileas.async_tiled_load %a, %1, %17, %21 coords(%zero, %20) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-    nv_tileas.async_tiled_load %b, %2, %17, %21 coords(%20, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
-    nv_tileas.async_commit
     %t0 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
     %t1 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
-    %22 = nv_tileas.local_load %1, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
-    %23 = nv_tileas.local_load %2, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
-    %d = nv_tileas.dot %22, %23, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
+    %18 = nv_tileas.local_load %1, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
+    %19 = nv_tileas.local_load %2, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
+    %d = nv_tileas.dot %18, %19, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
+    %20 = arith.addi %k, %one : i32
+    %21 = arith.addi %20, %one : i32
+    %22 = arith.addi %21, %one : i32
+    %23 = arith.cmpi %22, %end {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileas.async_tiled_load %a, %1, %17, %23 coords(%zero, %22) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %b, %2, %17, %23 coords(%22, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+    nv_tileas.async_commit
     %24 = arith.constant 1 : i32
     %25 = arith.constant 4 : i32
     %26 = arith.constant 0 : i32

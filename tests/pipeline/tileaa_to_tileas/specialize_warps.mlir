@@ -67,10 +67,10 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32} {
   %right = nv_tileas.block_tile %b : (!memref0) -> !view1
   %out = nv_tileas.block_tile %c : (!memref1) -> !view2
   %0 = nv_tileas.make_tiled_tma_desc %a {dims = array<i64: 1, 0>, box = array<i64: 32, 128>, swizzle_mode = "64B"} : (!memref0) -> !nv_tileas.tma_desc
-  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
+  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
   %2 = nv_tileas.make_tiled_tma_desc %b {dims = array<i64: 1, 0>, box = array<i64: 64, 32>, swizzle_mode = "128B"} : (!memref0) -> !nv_tileas.tma_desc
-  %3 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
-  %4 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 12288 : i32} : !nv_tileas.pipeline<#builtin.int<6>>
+  %3 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
+  %4 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 12288 : i32} : !nv_tileas.pipeline<#builtin.int<9>>
   %5 = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<128>>
   %6 = nv_tileas.alloc_tmem %5 {column = 0 : i32} : !nv_tileas.tmem<#builtin.int<128>>
   %7 = nv_tileas.async.pipeline.create {consumers = 4 : i32, bytes = 0 : i32} : !nv_tileas.pipeline<#builtin.int<2>>
@@ -80,10 +80,10 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32} {
     ^bb0(%10: i32, %11: i32):
       %12 = nv_tileas.for %zero, %steps, %one initial(%11) : i32 {
       ^bb0(%13: i32, %14: i32):
-        nv_tileas.async.pipeline.producer_acquire %4, %14 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        nv_tileas.async.tiled_tma_load %left, %0, %1, %4, %14 coords(%10, %13) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        nv_tileas.async.tiled_tma_load %right, %2, %3, %4, %14 coords(%13, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        %15 = nv_tileas.async.pipeline.advance %4, %14 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> i32
+        nv_tileas.async.pipeline.producer_acquire %4, %14 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        nv_tileas.async.tiled_tma_load %left, %0, %1, %4, %14 coords(%10, %13) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        nv_tileas.async.tiled_tma_load %right, %2, %3, %4, %14 coords(%13, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        %15 = nv_tileas.async.pipeline.advance %4, %14 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
         nv_tileas.continue %15 : (i32) -> ()
       }
       nv_tileas.continue %12 : (i32) -> ()
@@ -99,12 +99,12 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32} {
       %24 = arith.shrui %22, %23 : i32
       %25 = nv_tileas.for %zero, %steps, %one initial(%21) : i32 {
       ^bb0(%26: i32, %27: i32):
-        nv_tileas.async.pipeline.consumer_wait %4, %27 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
+        nv_tileas.async.pipeline.consumer_wait %4, %27 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
         %28 = arith.constant 1 : i32
         %29 = arith.shrui %27, %28 : i32
         %30 = arith.cmpi %26, %zero {predicate = "ne"} : (i32, i32) -> i1
-        nv_tileas.async.umma %1, %3, %6, %30 lhs_stage(%29) rhs_stage(%29) pipeline(%4) token(%27) acc_stage(%24) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<128>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<6>>, i32, i32) -> ()
-        %31 = nv_tileas.async.pipeline.advance %4, %27 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> i32
+        nv_tileas.async.umma %1, %3, %6, %30 lhs_stage(%29) rhs_stage(%29) pipeline(%4) token(%27) acc_stage(%24) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<128>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32, i32) -> ()
+        %31 = nv_tileas.async.pipeline.advance %4, %27 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
         nv_tileas.continue %31 : (i32) -> ()
       }
       nv_tileas.async.umma_commit %7 token(%22) : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
@@ -195,10 +195,10 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
   %right = nv_tileas.block_tile %b : (!memref0) -> !view1
   %out = nv_tileas.block_tile %c : (!memref1) -> !view2
   %0 = nv_tileas.make_tiled_tma_desc %a {dims = array<i64: 1, 0>, box = array<i64: 32, 128>, swizzle_mode = "64B"} : (!memref0) -> !nv_tileas.tma_desc
-  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
+  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
   %2 = nv_tileas.make_tiled_tma_desc %b {dims = array<i64: 1, 0>, box = array<i64: 64, 32>, swizzle_mode = "128B"} : (!memref0) -> !nv_tileas.tma_desc
-  %3 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
-  %4 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 12288 : i32} : !nv_tileas.pipeline<#builtin.int<6>>
+  %3 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
+  %4 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 12288 : i32} : !nv_tileas.pipeline<#builtin.int<9>>
   %5 = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<64>>
   %6 = nv_tileas.alloc_tmem %5 {column = 0 : i32} : !nv_tileas.tmem<#builtin.int<64>>
   %7 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 0 : i32} : !nv_tileas.pipeline<#builtin.int<1>>
@@ -206,10 +206,10 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
     %8 = arith.constant 0 : i32
     %9 = nv_tileas.for %zero, %steps, %one initial(%8) : i32 {
     ^bb0(%10: i32, %11: i32):
-      nv_tileas.async.pipeline.producer_acquire %4, %11 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-      nv_tileas.async.tiled_tma_load %left, %0, %1, %4, %11 coords(%one, %10) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-      nv_tileas.async.tiled_tma_load %right, %2, %3, %4, %11 coords(%10, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-      %12 = nv_tileas.async.pipeline.advance %4, %11 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> i32
+      nv_tileas.async.pipeline.producer_acquire %4, %11 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+      nv_tileas.async.tiled_tma_load %left, %0, %1, %4, %11 coords(%one, %10) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+      nv_tileas.async.tiled_tma_load %right, %2, %3, %4, %11 coords(%10, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+      %12 = nv_tileas.async.pipeline.advance %4, %11 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
       nv_tileas.continue %12 : (i32) -> ()
     }
     nv_tileas.yield
@@ -221,12 +221,12 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
     nv_tileas.tmem_store %zeros, %6 enabled(%15) : (!tile_128x64xf32, !nv_tileas.tmem<#builtin.int<64>>, i1) -> ()
     %16 = nv_tileas.for %zero, %steps, %one initial(%13) : i32 {
     ^bb0(%k: i32, %17: i32):
-      nv_tileas.async.pipeline.consumer_wait %4, %17 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
+      nv_tileas.async.pipeline.consumer_wait %4, %17 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
       %18 = arith.constant 1 : i32
       %19 = arith.shrui %17, %18 : i32
       %20 = arith.cmpi %k, %zero {predicate = "ne"} : (i32, i32) -> i1
-      nv_tileas.async.umma %1, %3, %6, %20 lhs_stage(%19) rhs_stage(%19) pipeline(%4) token(%17) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-      %21 = nv_tileas.async.pipeline.advance %4, %17 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> i32
+      nv_tileas.async.umma %1, %3, %6, %20 lhs_stage(%19) rhs_stage(%19) pipeline(%4) token(%17) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+      %21 = nv_tileas.async.pipeline.advance %4, %17 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
       nv_tileas.continue %21 : (i32) -> ()
     }
     nv_tileas.async.umma_commit %7 : (!nv_tileas.pipeline<#builtin.int<1>>) -> ()
@@ -305,10 +305,10 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
   %right = nv_tileas.block_tile %b : (!memref0) -> !view1
   %out = nv_tileas.block_tile %c : (!memref1) -> !view2
   %0 = nv_tileas.make_tiled_tma_desc %a {dims = array<i64: 1, 0>, box = array<i64: 32, 128>, swizzle_mode = "64B"} : (!memref0) -> !nv_tileas.tma_desc
-  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
+  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>
   %2 = nv_tileas.make_tiled_tma_desc %b {dims = array<i64: 1, 0>, box = array<i64: 64, 32>, swizzle_mode = "128B"} : (!memref0) -> !nv_tileas.tma_desc
-  %3 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
-  %4 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 12288 : i32} : !nv_tileas.pipeline<#builtin.int<6>>
+  %3 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
+  %4 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 12288 : i32} : !nv_tileas.pipeline<#builtin.int<9>>
   %5 = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<64>>
   %6 = nv_tileas.alloc_tmem %5 {column = 0 : i32} : !nv_tileas.tmem<#builtin.int<64>>
   %7 = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 0 : i32} : !nv_tileas.pipeline<#builtin.int<1>>
@@ -318,10 +318,10 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
     ^bb0(%10: i32, %11: i32):
       %12 = nv_tileas.for %zero, %steps, %one initial(%11) : i32 {
       ^bb0(%13: i32, %14: i32):
-        nv_tileas.async.pipeline.producer_acquire %4, %14 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        nv_tileas.async.tiled_tma_load %left, %0, %1, %4, %14 coords(%10, %13) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        nv_tileas.async.tiled_tma_load %right, %2, %3, %4, %14 coords(%13, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        %15 = nv_tileas.async.pipeline.advance %4, %14 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> i32
+        nv_tileas.async.pipeline.producer_acquire %4, %14 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        nv_tileas.async.tiled_tma_load %left, %0, %1, %4, %14 coords(%10, %13) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        nv_tileas.async.tiled_tma_load %right, %2, %3, %4, %14 coords(%13, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        %15 = nv_tileas.async.pipeline.advance %4, %14 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
         nv_tileas.continue %15 : (i32) -> ()
       }
       nv_tileas.continue %12 : (i32) -> ()
@@ -337,12 +337,12 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
       nv_tileas.barrier
       %22 = nv_tileas.for %zero, %steps, %one initial(%20) : i32 {
       ^bb0(%k: i32, %23: i32):
-        nv_tileas.async.pipeline.consumer_wait %4, %23 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
+        nv_tileas.async.pipeline.consumer_wait %4, %23 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
         %24 = arith.constant 1 : i32
         %25 = arith.shrui %23, %24 : i32
         %26 = arith.constant true
-        nv_tileas.async.umma %1, %3, %6, %26 lhs_stage(%25) rhs_stage(%25) pipeline(%4) token(%23) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<6>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<6>>, i32) -> ()
-        %27 = nv_tileas.async.pipeline.advance %4, %23 : (!nv_tileas.pipeline<#builtin.int<6>>, i32) -> i32
+        nv_tileas.async.umma %1, %3, %6, %26 lhs_stage(%25) rhs_stage(%25) pipeline(%4) token(%23) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 128, 64, 32>} : (!nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<2,3,3> o (128,32):(32,1)>>, !nv_tileas.buffer<f16, #builtin.int<9>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, !nv_tileas.tmem<#builtin.int<64>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
+        %27 = nv_tileas.async.pipeline.advance %4, %23 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
         nv_tileas.continue %27 : (i32) -> ()
       }
       nv_tileas.async.umma_commit %7 : (!nv_tileas.pipeline<#builtin.int<1>>) -> ()

@@ -52,10 +52,26 @@ def test_stages_follow_latency_and_occupancy(name, sm):
     assert {ring.result.type.stages.data for ring in rings(HINTED, name, sm)} == {STAGES[name, sm]}
 
 
-ATTENTION = Path(__file__).parents[3] / "benchmarks" / "fast_path_kernels.py"
+FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "fast_path_kernels.py"
 
 
 @pytest.mark.parametrize(("sm", "stages"), [("sm_80", 2), ("sm_89", 1)])
 def test_two_products_take_turns_where_two_stages_do_not_fit(sm, stages):
-    found = rings(ATTENTION, "attention_f16_128x128_causal", sm)
+    found = rings(FAST_PATH, "attention_f16_128x128_causal", sm)
     assert {ring.result.type.stages.data for ring in found} == {stages}
+
+
+def test_ctas_for_which_stages_were_chosen_have_registers():
+    """Two stages for each of two CTAs: ptxas is told to leave both their registers. f64 takes two for an element."""
+    assert ".maxnreg 128" in compiled(FAST_PATH, "matmul_f16_128x128x64_persistent", "sm_80").ptx
+    assert ".maxnreg" not in compiled(FAST_PATH, "matmul_f16_128x256x64_persistent", "sm_80").ptx
+    assert ".maxnreg" not in compiled(HINTED, "of_f64", "sm_80").ptx
+
+
+@pytest.mark.parametrize(("name", "is_first"), [("128x128", True), ("128x256", False)])
+def test_copies_follow_the_product_where_they_have_time(name, is_first):
+    """Of two stages the one that is copied is the next one to be read; of three it has an iteration more."""
+    module = parse(compiled(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80").tileas.encode())
+    [product] = [op for op in module.walk() if op.name == "nv_tileas.dot"]
+    order = [op.name for op in product.parent.ops]
+    assert (order.index("nv_tileas.async_tiled_load") < order.index("nv_tileas.dot")) == is_first

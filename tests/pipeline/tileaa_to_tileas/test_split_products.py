@@ -5,12 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import cases, compiled, run
+from tests.emulated_kernels import assembled, cases, compiled, run
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.checkers.rings import check_rings
+from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).with_name("deep_products.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 # Shared memory of sm_120 holds 99 KiB, of sm_80 163 KiB, of the others 227 KiB. What reads its loop's index elsewhere
-# keeps its steps.
+# keeps its steps. In a loop over tiles two must fit beside what results pass through, where TMA fetches them.
 DEPTHS = {
     "wide": (64, 128, 128, 64),
     "even": (64, 128, 128, 64),
@@ -18,6 +22,7 @@ DEPTHS = {
     "long": (128, 256, 256, 128),
     "counted": (128, 128, 128, 128),
     "turning": (128, 128, 128, 128),
+    "looped": (64, 64, 64, 32),
     "shallow": (32, 32, 32, 32),
 }
 
@@ -56,6 +61,13 @@ def test_the_last_step_ends_anywhere(name, more, sm):
     np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
 
 
+def test_tiles_that_come_while_results_leave():
+    m, n, k = sizes("looped")
+    a, b, out = operands("looped", 2 * m, n, k + 32)
+    found = run(KERNELS, "looped", "sm_120", [a, b, out])[2]
+    np.testing.assert_array_equal(found.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("steps", [2, 3, 5])
 def test_views_and_turned_tiles(steps, sm):
@@ -74,3 +86,38 @@ def test_loops_whose_number_of_steps_matters(sm):
     np.testing.assert_array_equal(run(KERNELS, "counted", sm, [a, b, out])[2].astype(np.float64), want + 3)
     again = sum(a[:, part : part + k].astype(np.float64) @ b[:k].astype(np.float64) for part in range(0, 3 * k, k))
     np.testing.assert_array_equal(run(KERNELS, "turning", sm, [a, b, out])[2].astype(np.float64), again)
+
+
+# ---- products as loops of their own
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("name", "length"), [("attending", 300), ("attending", 0), ("attending_twice", 129)])
+def test_products_of_whole_rows(name, length, sm):
+    """Not even one tile of k and v fits: their products are loops, q is loaded in each step, or sliced where it is computed."""
+    rng = np.random.default_rng(length)
+    q, k, v = (rng.integers(-1, 2, (rows + 1, 512)).astype(np.float16)[:rows] for rows in (16, length, length))
+    found = run(KERNELS, name, sm, [q, k, v, np.full((512, 16), np.nan, np.float32)])[3]
+    want = np.zeros((512, 16))
+    for first in range(0, length, 128):
+        scores = (
+            k[first : first + 128].astype(np.float64) @ q.T.astype(np.float64) / 4 * (1 + (name == "attending_twice"))
+        )
+        want = want / 2 + v[first : first + 128].T.astype(np.float64) @ (scores**2).astype(np.float16).astype(
+            np.float64
+        )
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_whole_rows_fit_into_registers_and_shared_memory(sm):
+    artifacts = assembled(KERNELS, "attending", sm)
+    resources = artifacts.manifest["kernels"]["attending"]["resources"]
+    assert resources["spill_stores"] + resources["spill_loads"] == 0
+    module = parse(artifacts.tileas.encode())
+    assert check_scratch(module)
+    assert check_pipelines(module) if sm in ("sm_90", "sm_100", "sm_120") else check_rings(module)
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_rows_that_fit_stay_whole(sm):
+    assert "extract_slice" in compiled(KERNELS, "attending", sm).tileas
+    assert "extract_slice" not in compiled(KERNELS, "attending_small", sm).tileas

@@ -7,6 +7,7 @@ number of the 32-byte chunk (PTX ISA 9.0, section 5.5.6, swizzling modes).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -42,6 +43,35 @@ def box_chunks(tensor, start) -> np.ndarray:
     chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
     mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
     return chunks ^ (chunks >> 3 & mask) << shift
+
+
+def order_of_box(tensor, start: int) -> np.ndarray:
+    """Which chunk of a dense box, row after row, lies at each place of it from chunk ``start`` of shared memory on."""
+    return _order_of_box(tensor.rows, tensor.row_bytes, tensor.swizzle, start)
+
+
+@lru_cache(maxsize=1024)
+def _order_of_box(rows: int, row_bytes: int, swizzle: str, start: int) -> np.ndarray:
+    chunks = start + np.arange(rows * row_bytes // CHUNK)
+    mask, shift = tensor_map.CHUNK_XOR[swizzle]
+    return (chunks ^ (chunks >> 3 & mask) << shift) - start  # it is its own inverse
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Runs of ``count`` chunks from chunk ``start`` of some CTAs' shared memory, whose first chunks in the batch's are ``bias``."""
+
+    bias: np.ndarray
+    start: int
+    count: int
+
+    def per_cta(self, machine) -> int:
+        """Chunks of a CTA's shared memory."""
+        return machine.shared_size // CHUNK
+
+    def where(self, machine) -> tuple[np.ndarray, slice]:
+        """An index of the batch's shared memory as (CTAs, chunks)."""
+        return self.bias // self.per_cta(machine), slice(self.start, self.start + self.count)
 
 
 @lru_cache(maxsize=1024)
@@ -190,16 +220,24 @@ class BoxCopy(Copy):
         return box_chunks(self.tensor, self.start) + self.bias[:, None, None]
 
     def take_off(self, machine) -> None:
-        for chunks in self.touched():
-            flight_of(machine).begin(self.ins, chunks, CHUNK)
+        flight, dense = flight_of(machine), self.dense
+        if dense is None:
+            flight.begin(self.ins, self.chunks, CHUNK)
+        else:
+            flight.begin(self.ins, dense.where(machine), CHUNK, dense.per_cta(machine))
 
-    def touched(self) -> list:
-        """The chunks of all boxes, as slices where each box is dense: the swizzle moves chunks within 128 bytes alone."""
-        tensor = self.tensor
+    @cached_property
+    def dense(self) -> Dense | None:
+        """Where all boxes are whole runs of chunks at the same place of different CTAs, which places; else None.
+
+        The swizzle moves chunks within 128 bytes alone.
+        """
+        tensor, start = self.tensor, int(self.start[0])
         count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
-        if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN:
-            return [self.chunks]
-        return [slice(start, start + count) for start in (self.start + self.bias).tolist()]
+        if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN or start % (BOX_ALIGN // CHUNK):
+            return None
+        same = (self.start == start).all() and len(self.flat) == len(set(self.bias.tolist()))
+        return Dense(self.bias, start, count) if same else None
 
     def sources(self, machine) -> np.ndarray:
         """The chunks of each box."""
@@ -259,11 +297,23 @@ class BoxCopy(Copy):
             data = rounded_to_tf32(data)
         if self.tensor.kind.packed < CHUNK:
             data = padded(data, self.tensor.kind.packed)
-        machine.shared_view(np.complex128)[self.chunks] = data.view(np.complex128).reshape(self.chunks.shape)
-        for chunks in self.touched():
-            machine.flight.end(chunks, CHUNK)
+        self.place(machine, data.view(np.complex128))
         bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
         change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
+
+    def place(self, machine, data: np.ndarray) -> None:
+        """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""
+        shared, dense = machine.shared_view(np.complex128), self.dense
+        if dense is None:
+            shared[self.chunks] = data.reshape(self.chunks.shape)
+            machine.flight.end(self.chunks, CHUNK)
+            return
+        per_cta, where = dense.per_cta(machine), dense.where(machine)
+        data = data.reshape(len(self.flat), dense.count)
+        if any(tensor_map.CHUNK_XOR[self.tensor.swizzle]):
+            data = data.take(order_of_box(self.tensor, dense.start), axis=1)
+        shared.reshape(-1, per_cta)[where] = data
+        machine.flight.end(where, CHUNK, per_cta)
 
     def filling(self, dtype):
         """What elements outside the tensor read as."""

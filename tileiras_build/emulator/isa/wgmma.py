@@ -99,6 +99,7 @@ class SharedOperand:
     def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool, depth: int = 1):
         self.name, self.type, self.rows, self.transposed, self.negative = name, type_, rows, transposed, negative
         self.depth, self.once = depth, False
+        self.known: dict[int, tuple[np.ndarray, int]] = {}
         self.site = Site(ins, "shared", CHUNK)
 
     def load(self, group, descriptor):
@@ -123,44 +124,49 @@ class SharedOperand:
 
     def index(self, group, descriptors):
         """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
-        machine = group.machine
-        shapes, which = np.unique(descriptors >> np.uint64(16), return_inverse=True)
-        start = (descriptors & np.uint64(0x3FFF)).astype(np.int64)
-        if len(shapes) == 1:
-            index = self.places(group, int(shapes[0]) << 16, start)
+        machine, first = group.machine, descriptors[0]
+        if (descriptors == first).all():
+            places = self.places(group, int(first))
         else:
-            parts = [self.places(group, int(shape) << 16, start[which == i]) for i, shape in enumerate(shapes)]
-            index = np.empty((len(start), *parts[0].shape[1:]), np.int64)
-            for i, part in enumerate(parts):
-                index[which == i] = part
-        if (int(index.max()) + 1) * CHUNK > machine.shared_limit:
-            self.outside(group, index)
+            different, which = np.unique(descriptors, return_inverse=True)
+            places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
         cta = group.flat[::GROUP] // machine.threads
-        return index + (cta * (machine.shared_size // CHUNK))[:, None, None]
+        return places + (cta * (machine.shared_size // CHUNK))[:, None, None]
 
-    def places(self, group, descriptor: int, start):
-        if descriptor & _RESERVED:
+    def places(self, group, descriptor: int):
+        """Chunk numbers in a CTA's shared memory; of one descriptor they are always the same."""
+        found = self.known.get(descriptor)
+        if found is None:
+            found = self.known[descriptor] = self.places_of(group, descriptor)
+        places, bytes_ = found
+        if bytes_ > group.machine.shared_limit:
+            self.outside(group, bytes_)
+        return places
+
+    def places_of(self, group, descriptor: int):
+        """(chunk numbers, the end of the last one in bytes)."""
+        if descriptor >> 16 << 16 & _RESERVED:
             self.site.fault(group, f"the descriptor of {self.name} ({descriptor:#x}) has bits in reserved fields")
-        leading, stride = descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF
+        start, leading, stride = (descriptor >> shift & 0x3FFF for shift in (0, 16, 32))
         base, swizzle = descriptor >> 49 & 7, WGMMA_SWIZZLES[descriptor >> 62]
         if self.transposed:
             offsets = mn_major_offsets(swizzle, leading, stride, 16 * self.depth, self.rows // 8)
         else:
             self.check_depth(group, swizzle)
             offsets = k_major_offsets(swizzle, leading, stride, self.rows, ROW_CHUNKS * self.depth)
-        return swizzled(swizzle, start[:, None, None] + offsets, base)
+        places = swizzled(swizzle, start + offsets, base)
+        return places, (int(places.max()) + 1) * CHUNK
 
     def check_depth(self, group, swizzle):
         """Rows of 64 bytes do not fit a pattern of 32; where the rest would lie, section 9.7.15.5.1.2.1.3 does not say."""
         if self.depth > 1 and swizzle is BYTES_32:
             self.site.fault(group, f"{self.name} of a sparse product cannot be K-major in the 32-byte swizzling mode")
 
-    def outside(self, group, index):
-        bad = int(index.max()) * CHUNK
+    def outside(self, group, end: int):
         self.site.fault(
             group,
             f"matrix {self.name} lies outside the shared memory ({group.machine.shared_limit} bytes)",
-            address=bad,
+            address=end - CHUNK,
         )
 
     def decode(self, chunks):

@@ -9,13 +9,15 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cute import layout_of
+from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...targets import WARP, Target
 from ..job import Job
 from ..shared.accessors import row
+from ..shared.element_types import element_of
 from ..shared.optimization_hints import occupancy
 from .kept_tiles import kept_words
 
@@ -105,6 +107,12 @@ def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
     return divided_words_fit(words, warps, occupancy(func, job) or 1, job.target)
 
 
+def kept_words_fit(words: int, warps: int, target: Target) -> bool:
+    """Whether the threads of a CTA that has a multiprocessor to itself may have registers for as many 32-bit words."""
+    divides = warps >= MANY_WARPS and target.has("setmaxnreg")
+    return words_fit(words, warps, 1, target) or (divides and divided_words_fit(words, warps, 1, target))
+
+
 def divided_words_fit(words: int, warps: int, ctas: int, target: Target) -> bool:
     """``words_fit`` where threads that fetch give registers away."""
     return _needed(words, warps) <= divided_registers(warps, target, ctas)[1]
@@ -138,10 +146,15 @@ def resident_ctas(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
     if asked := occupancy(kernel, job):
         return asked
-    accumulators = sum(layout_of(op.results[0]).num_registers for op in walk(loop) if op.name == "nv_tileas.dot")
+    accumulators = sum(_registers_of(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
     warps = row(kernel).num_warps + row(kernel).producer_warps
     taken = WARP * warps * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
+
+
+def _registers_of(tile: SSAValue) -> int:
+    """Of a thread, for its elements of a tile; small ones may have one each."""
+    return layout_of(tile).num_registers * max(1, element_of(tile.type).bits // 32)
 
 
 # What a thread needs beside a row that waits for a reduction: the numbers at hand, addresses, sums.
@@ -157,14 +170,21 @@ def ctas_beside_rows(words: int, warps: int, target: Target) -> int:
 
 # ---- stages in shared memory -----------------------------------------------------------------------
 LEAST_STAGES = 2  # one fills while another is read
-MOST_FETCHED_STAGES, MOST_COPIED_STAGES = 6, 4  # of TMA, of all threads' copies: more hide no more latency
+MOST_COPIED_STAGES = 4  # of all threads' copies: more hide no more latency
+# Of TMA, as far as shared memory goes; where each stage has columns of tensor memory for its scales, too, those are short.
+MOST_FETCHED_STAGES, MOST_SCALED_STAGES = 16, 6
 # Bytes beside the stages of a ring: mbarriers, and what aligning it may cost.
 BESIDE_STAGES = 1024
 
 
-def two_stages_fit(size: int, job: Job, parts: int = 1) -> bool:
-    """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``."""
-    return LEAST_STAGES * size // parts + BESIDE_STAGES <= job.target.max_shared_memory
+def two_stages_fit(size: int, job: Job, parts: int = 1, taken: int = 0) -> bool:
+    """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``, beside ``taken`` ones."""
+    return LEAST_STAGES * size // parts + BESIDE_STAGES + taken <= job.target.max_shared_memory
+
+
+def most_stages(product: TableOperation) -> int:
+    """The most stages of the tiles that TMA fetches for a product."""
+    return MOST_FETCHED_STAGES if product.lhs_scale is None else MOST_SCALED_STAGES
 
 
 def choose_stages(size: int, taken: int, ctas: int, job: Job, least: int = LEAST_STAGES) -> tuple[int, int]:
@@ -174,7 +194,7 @@ def choose_stages(size: int, taken: int, ctas: int, job: Job, least: int = LEAST
     """
     stages = 0
     for count in range(ctas, 0, -1):
-        stages = max(0, (job.target.max_shared_memory // count - taken) // size)
+        stages = max(0, (job.target.shared_memory_of(count) - taken) // size)
         if stages >= least:
             return stages, count
     return stages, 1

@@ -32,6 +32,11 @@ class ChainedProducts:
     first: TableOperation
     last: TableOperation
 
+    @property
+    def rows(self) -> int:
+        """Of both sums."""
+        return self.first.result.type.get_shape()[0]
+
 
 def chained_products(loop: Operation) -> ChainedProducts | None:
     """The two products of a counted loop; None where it has others, or does something else with their sums."""
@@ -44,6 +49,14 @@ def chained_products(loop: Operation) -> ChainedProducts | None:
         return None
     chained = running_sum(last) is not None and _comes_from(last.lhs, first, block)
     return ChainedProducts(first, last) if chained else None
+
+
+def chains_of(func: Operation) -> list[ChainedProducts]:
+    """The chained products of a kernel; none where it has others as well."""
+    loops = dict.fromkeys(loop_of(op) for op in walk(func) if op.name == DOT)
+    found = [chained_products(loop) for loop in loops]
+    chains = [chain for chain in found if chain is not None]
+    return chains if len(chains) == len(found) else []
 
 
 def running_sum(product: TableOperation) -> RunningSum | None:

@@ -41,6 +41,11 @@ def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
     return max(map(aligned, sizes), default=0)
 
 
+def part_bytes(op: TableOperation, job: Job) -> int:
+    """The most bytes of a tile that a conversion has in scratch at a time."""
+    return op.part_bytes or saving_of(job).part_bytes
+
+
 def conversion_bytes(op: TableOperation, job: Job) -> int:
     total = 0
     for source, result in zip(op.operands, op.results):
@@ -49,7 +54,7 @@ def conversion_bytes(op: TableOperation, job: Job) -> int:
             layout_of(source),
             layout_of(result),
             element_of(source.type),
-            saving_of(job).part_bytes,
+            part_bytes(op, job),
         )
         if isinstance(plan, SharedRoundTrip):
             total += aligned(plan.scratch_bytes)

@@ -25,6 +25,7 @@ from .nvvm_ir import nvvm_ir
 from .nvvm_ir_7 import nvvm_ir_7
 from .passes import run_passes
 from .ptx_header import fix_header
+from .register_grants import grant_first
 
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
 _CALL = re.compile(r"// callseq (\d+)")
@@ -63,7 +64,7 @@ class _Nvptx:
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
         run_passes(module, machine, made_for.opt_level)
-        return _number_calls(self._lines.restore(machine.emit_assembly(module)))
+        return _number_calls(grant_first(self._lines.restore(machine.emit_assembly(module))))
 
 
 def _number_calls(ptx: str) -> str:

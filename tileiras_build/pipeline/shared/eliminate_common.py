@@ -27,7 +27,7 @@ class EliminateCommon(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for block in (block for region in module.regions for block in region.blocks):
             merge(block)
-            _remove_unused(block)
+            remove_unused(block)
 
 
 # Pure in xDSL's arith and math too, but asking an operation for a trait is slow: ask each class once.
@@ -88,10 +88,11 @@ def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callabl
         here.pop()
 
 
-def _remove_unused(block: Block) -> None:
+def remove_unused(block: Block) -> None:
+    """Erase the pure operations of a block, at any depth, whose results nobody reads."""
     for op in reversed(block_operations(block)):
         for region in op.regions:
             for inner in region.blocks:
-                _remove_unused(inner)
+                remove_unused(inner)
         if is_pure(op) and all([result.first_use is None for result in op.results]):
             erase(op)

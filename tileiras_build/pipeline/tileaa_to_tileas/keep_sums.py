@@ -22,13 +22,12 @@ from xdsl.ir import Operation
 
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
-from ...dialects.ir import walk
 from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS, ROWS, WARPS, allocated_columns
 from ...targets import ELEMENT_BITS, TensorMemoryAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, LEAST_WARPS, divided_words_fit
-from ..analysis.chained_products import DOT, ChainedProducts, chained_products, loop_of, resident_load
+from ..analysis.chained_products import ChainedProducts, chains_of, resident_load
 from ..analysis.fetchable import Found, boxed, fetched, may_fetch, may_run_ahead
 from ..contracts import EdgePass
 from ..job import Job
@@ -55,7 +54,7 @@ class KeepSums(EdgePass):
 
 
 def _keep(func: TableOperation, job: Job) -> None:
-    chains = [_Chain(found, job) for found in _chains(func)]
+    chains = [_Chain(found, job) for found in chains_of(func)]
     if not chains or not all(chain.is_supported for chain in chains) or len({chain.shape for chain in chains}) > 1:
         return
     if len({chain.resident[0] for chain in chains}) > 1 or (ctas := chains[0].fitting_ctas(func)) is None:
@@ -65,14 +64,6 @@ def _keep(func: TableOperation, job: Job) -> None:
         func.occupancy = ctas
     for chain in chains:
         chain.mark()
-
-
-def _chains(func: Operation) -> list[ChainedProducts]:
-    """The chained products of a kernel; none where it has others as well."""
-    loops = dict.fromkeys(loop_of(op) for op in walk(func) if op.name == DOT)
-    found = [chained_products(loop) for loop in loops]
-    chains = [chain for chain in found if chain is not None]
-    return chains if len(chains) == len(found) else []
 
 
 @dataclass(eq=False)
@@ -135,18 +126,17 @@ class _Chain:
         if occupancy(func, self.job) not in (None, ctas):
             return None
         words = self.tiles * (n + columns)
-        fits = (
-            ctas * allocated_columns(words) <= ALL_COLUMNS
-            and self._shared_bytes(ctas) <= self.job.target.max_shared_memory
-        )
+        fits = ctas * allocated_columns(words) <= ALL_COLUMNS and self._shared_bytes(
+            ctas
+        ) <= self.job.target.shared_memory_of(ctas)
         return ctas if fits and divided_words_fit(m * max(n, columns), self.warps, ctas, self.job.target) else None
 
     def _shared_bytes(self, ctas: int) -> int:
-        """Of all CTAs: the resident tile, and stages: where another CTA computes meanwhile, one is enough."""
+        """Of each of so many CTAs: the resident tile, and stages: where another CTA computes meanwhile, one is enough."""
         held = self.resident[2].tile_bytes
         size = sum(boxes[1][2].tile_bytes for boxes in given(self.boxes))
         beside = BESIDE_STAGES * (len(self._pair) + 1)
-        return ctas * (held + LEAST_STAGES // ctas * size + beside)
+        return held + LEAST_STAGES // ctas * size + beside
 
     def mark(self) -> None:
         for product, atom, boxes in zip(self._pair, self.atoms, given(self.boxes), strict=True):

@@ -40,7 +40,7 @@ from ...dialects.nv_tileas.types import BufferType, PipelineType
 from ...layouts import SharedLayout, matrix_operand
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.tensor_memory import MOST_COLUMNS, ROWS
-from ..analysis.budget import MOST_FETCHED_STAGES
+from ..analysis.budget import most_stages
 from ..analysis.memory_access import VECTOR_BYTES
 from ..analysis.operand_chains import kernel_of
 from ..analysis.rank_dependence import depends_on_rank
@@ -188,7 +188,7 @@ def _resize(op: TableOperation, half: SharedLayout) -> None:
     room = (left.stage_bytes + right.stage_bytes) * stages
     types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
     size = sum(type.stage_bytes for type in types)
-    count = IntAttr(max(stages, min(MOST_FETCHED_STAGES, room // size)))
+    count = IntAttr(max(stages, min(most_stages(op), room // size)))
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
     pipeline.owner.pair, pipeline.owner.bytes = True, size

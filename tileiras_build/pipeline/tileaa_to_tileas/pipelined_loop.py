@@ -7,8 +7,9 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
+from ..analysis.budget import LEAST_STAGES
 from ..shared.accessors import block_of, given, last_op
-from .inserted import Insert, binary, constant_i32, equal, inserter, runs_at
+from .inserted import Insert, binary, constant_i32, equal, insert_before, inserter, runs_at
 from .loop_copies import LoopCopies, wait
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
@@ -38,14 +39,23 @@ class PipelinedLoop(LoopCopies):
             index = self.before(binary(arith.AddiOp, index, self.loop.step))
 
     def _start_of_body(self, write: SSAValue) -> None:
-        insert = inserter(given(self.block.first_op))
-        insert(wait(self.stages - 2))
-        insert(BarrierOp.make([], []))
+        first = given(self.block.first_op)
+        for op in (wait(self.stages - 2), BarrierOp.make([], [])):
+            insert_before(op, first)
+        insert = inserter(self._place_of_copies(first))
         ahead: SSAValue = self.block.args[0]
         for _ in range(self.stages - 1):
             ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
         enabled = insert(runs_at(self.loop, ahead))
         self.copy_all(self.loads, ahead, write, enabled, insert)
+
+    def _place_of_copies(self, first: Operation) -> Operation:
+        """What they stand before: what follows the first product, which no thread then starts later for their addresses, where
+        they have another iteration to arrive in.
+        """
+        products = {load.product for load in self.loads}
+        follows = next(op.next_op for op in self.block.ops if op in products)
+        return first if self.stages == LEAST_STAGES else given(follows)
 
     def _end_of_body(self, read: SSAValue, write: SSAValue) -> None:
         last = last_op(self.block)

@@ -11,15 +11,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
+from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, ConvertLayoutOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import ALL_COLUMNS, allocated_columns
 from ..analysis.budget import (
     BESIDE_STAGES,
     LEAST_STAGES,
     MOST_COPIED_STAGES,
-    MOST_FETCHED_STAGES,
     choose_stages,
+    most_stages,
     resident_ctas,
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
@@ -27,12 +27,16 @@ from ..analysis.operand_chains import is_inside, only_accumulates
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
 from ..job import Job
+from ..savings import SAVINGS
 from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
 from .agent_rings import Fetch, Ring, Stages, Sum, residents_of
+from .copied_loads import copied_load
 from .inserted import insert_before
+from .parts_of_conversions import limit_parts
 from .tma_descriptors import descriptor_of
 
+SMALL_PART_BYTES = SAVINGS[1].part_bytes
 SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
 
 
@@ -66,27 +70,51 @@ class RingAllocation:
 
     # ---- stages in shared memory ---------------------------------------------------------------------
     def _choose_stages(self, body: Block) -> int:
-        """As many as shared memory holds beside the scratch that is used while a ring turns."""
+        """As many as shared memory holds beside the scratch that is used while a ring turns; less of that at a time where
+        a CTA would be lost for it."""
+        stages, most = self._stages_beside(body), resident_ctas(self.func, body, self.job)
+        if self.keeps_sums and self.ctas < most:
+            self._limit_parts(body)
+            stages = self._stages_beside(body)
+        return stages
+
+    def _limit_parts(self, body: Block) -> None:
+        """Have tiles that change their layout while a ring turns pass in small parts."""
+        for op in [op for top in self._early(body) for op in walk(top)]:
+            if isinstance(op, ConvertLayoutOp):
+                limit_parts(op, SMALL_PART_BYTES, self.job)
+
+    def _stages_beside(self, body: Block) -> int:
         size = sum(group[0].stage_bytes for group in self.groups)
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
-        copied = sum(_scale_bytes(ring.product) for ring in self.rings)
+        copied = sum(_scale_bytes(ring.product) for ring in self.rings) + self._copied_bytes()
         # Where another CTA computes while one waits for its tiles, one stage is enough.
         least = LEAST_STAGES // most if self.keeps_sums else LEAST_STAGES
-        # Scales are not copied ahead where tiles then would not be.
+        # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
             stages, self.ctas = choose_stages(size, beside, most, self.job, least)
             if stages >= least:
                 break
-        return max(1, min(stages, MOST_FETCHED_STAGES))
+        return max(1, min(stages, *(most_stages(ring.product) for ring in self.rings)))
+
+    def _copied_bytes(self) -> int:
+        """Shared memory for the rings in which all threads copy other operands of the same loops ahead (PipelineLoads)."""
+        fetched = {fetch.load for ring in self.rings for fetch in ring.fetches}
+        blocks = dict.fromkeys(ring.loops[-1].regions[0].blocks[0] for ring in self.rings)
+        loads = (copied_load(op, block, self.warps) for block in blocks for op in block.ops if op not in fetched)
+        return sum(MOST_COPIED_STAGES * load.bytes for load in loads if load is not None and not load.is_scale)
 
     def _scratch_beside(self, body: Block) -> int:
         """Bytes that are in use while rings hold tiles: until the last of their loops."""
-        last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
         gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
-        early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
-        scratch = largest_scratch((op for top in early for op in walk(top) if op not in gone), self.job)
+        scratch = largest_scratch((op for top in self._early(body) for op in walk(top) if op not in gone), self.job)
         return scratch + BESIDE_STAGES * len(self.groups)
+
+    def _early(self, body: Block) -> list[Operation]:
+        """What is done before the last of the rings' loops, or in it."""
+        last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
+        return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
     def _create_stages(self, ring: Ring, count: int) -> Stages:
         return self._create(ring.fetches, count, ring.consumers or self.warps)

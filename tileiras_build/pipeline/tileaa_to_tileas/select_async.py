@@ -30,7 +30,7 @@ from ...layouts.tensor_memory import ROWS as LANES
 from ...layouts.warpgroup import ROWS, WARPS, WarpgroupTiling
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.budget import LEAST_WARPS, MOST_FETCHED_STAGES, choose_warps, sums_fit, two_stages_fit
+from ..analysis.budget import LEAST_WARPS, choose_warps, most_stages, sums_fit, two_stages_fit
 from ..analysis.dot_atoms import choose_atom, scale_columns, scaled_tensor_atom
 from ..analysis.fetchable import (
     Found,
@@ -82,9 +82,11 @@ def _select(func: Operation, job: Job, warps: int) -> None:
 def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:
     boxes = {index: found for index in (0, 1) if (found := fetched(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
-    if 1 not in boxes or not two_stages_fit(bytes, job):
+    if not boxes or not two_stages_fit(bytes, job):
         return
-    atoms = {name: atom for name, choose in FAMILIES.items() if (atom := choose(op, job, warps, boxes)) is not None}
+    # Instructions that read shared memory read the right operand there; fragments of either one are read from there.
+    families = FAMILIES if 1 in boxes else {}
+    atoms = {name: atom for name, choose in families.items() if (atom := choose(op, job, warps, boxes)) is not None}
     applied_first = op.lhs_scale is not None and choose_atom(kernel_target(op, job), op) is None
     if not atoms and (
         applied_first or not all(_suits_fragments(op, index, found, job) for index, found in boxes.items())
@@ -174,9 +176,7 @@ def _tensor_memory_atom(op: TableOperation, job: Job, warps: int, boxes: dict[in
         return None
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
-    stages = min(
-        MOST_FETCHED_STAGES, job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values())
-    )
+    stages = min(most_stages(op), job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values()))
     scales = [stages * columns.words for columns in scale_columns(op, warps)] if scaled else []
     held = [tile.total_words for tile in tiles if tile is not None]
     if len(held) < len(tiles):

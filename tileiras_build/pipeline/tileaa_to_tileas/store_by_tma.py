@@ -35,11 +35,10 @@ from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
 from ..analysis.operand_chains import TOKEN, stands_for
 from ..analysis.ring_lives import RingLife
-from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, ring_bytes
+from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, part_bytes, ring_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
-from ..savings import saving_of
 from ..shared.accessors import block_of, given, last_op, parent, row
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
@@ -104,7 +103,7 @@ class _Store:
             return None
         layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
         before, after = layouts
-        element, most = element_of(self.op.value.type), saving_of(self.job).part_bytes
+        element, most = element_of(self.op.value.type), part_bytes(self.conversion, self.job)
         plan = conversion_plan(self.job.target, before, after, element, most)
         return plan if isinstance(plan, SharedRoundTrip) else None
 

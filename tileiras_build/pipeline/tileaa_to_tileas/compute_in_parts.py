@@ -1,0 +1,115 @@
+"""Compute tiles part after part where the registers of a multiprocessor do not hold what products keep.
+
+In:    nv_tileas without layouts; kernels with products in loops.
+Out:   where the sums of a loop's products, and left operands that stay in registers, are more than all threads of a CTA hold,
+       or where tensor memory would have two tiles of chained products' rows, a loop around the program of the kernel: each of
+       its turns loads, computes and stores one of two, four or eight equal parts of the tiles, the fewest with which they
+       fit, if these leave each warp rows of its own. Scalars and views that are the same in each turn stay before it.
+After: distribute_over_ctas (tiles are one CTA's). Before: split_products (which asks how large tiles are),
+       choose_occupancy, and all passes that choose warps and copies.
+Sound: a division follows the rules of analysis/cta_split: no part needs another one, and what the program accesses in an
+       order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
+       leaves the kernel whole.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Block, Operation, Region
+
+from ...dialects.facts import is_entry
+from ...dialects.ir import erase
+from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...layouts.tensor_memory import ROWS
+from ..analysis.budget import choose_warps, kept_words_fit
+from ..analysis.chained_products import DOT, chains_of
+from ..analysis.cta_split import Division, Undivided, shape_of
+from ..analysis.fetchable import may_fetch
+from ..analysis.kept_tiles import kept_words
+from ..analysis.kinds import is_pure, is_tile
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.accessors import block_of, last_op, row
+from ..shared.eliminate_common import EliminateCommon, remove_unused
+from .divided_program import DividedProgram
+from .divisions import division_of, separate
+from .inserted import constant_i32, insert_before
+
+PARTS = (2, 4, 8)
+# Of a product, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
+ROWS_OF_WARP = 16
+ContinueOp, ForOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for"))
+
+
+class ComputeInParts(EdgePass):
+    """Turns for parts of tiles."""
+
+    name = "tileas-compute-in-parts"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        funcs = [func for func in module.body.block.ops if is_entry(func) and row(func).num_ctas is None]
+        large = [func for func in funcs if may_fetch(func) and not _fits(func, job)]
+        if any([_take_turns(func, job) for func in large]):
+            EliminateCommon().run(module, job)
+
+
+def _fits(func: Operation, job: Job) -> bool:
+    """Whether the threads of a CTA have registers for what products keep, and rows of scores one thread each."""
+    if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chains_of(func)):
+        return False
+    return kept_words_fit(kept_words(func, job.target), choose_warps(func, job), job.target)
+
+
+def _take_turns(func: Operation, job: Job) -> bool:
+    """Whether a copy of the kernel, with the fewest turns that fit, stands for it now; where none do, it stays."""
+    for parts in PARTS:
+        trial = func.clone()
+        block_of(func).insert_op_after(trial, func)
+        if _divide(trial, parts, job) and _fits(trial, job):
+            erase(func)
+            return True
+        erase(trial)
+    return False
+
+
+def _divide(func: Operation, parts: int, job: Job) -> bool:
+    separate(func)
+    try:
+        division = division_of(func, job, parts)
+    except Undivided:
+        return False
+    rows = _fewest_rows(division)
+    turn = _loop_around(func, parts)
+    DividedProgram(func, division, turn.args[0]).run()
+    remove_unused(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
+    return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
+
+
+def _fewest_rows(division: Division) -> int | None:
+    """Rows of the shortest part of a product that is divided by rows; None where none is."""
+    products = [row(op) for op in division.operations if op.name == DOT]
+    shapes = [(shape_of(product.result), division.dims[product.result]) for product in products]
+    return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
+
+
+def _loop_around(func: Operation, parts: int) -> Block:
+    """The body of a loop of so many turns around all that may differ between them."""
+    entry, turn = func.regions[0].blocks[0], Block(arg_types=[i32])
+    moved: set[Operation] = set()
+    for op in list(entry.ops)[:-1]:
+        if not _is_common(op, moved):
+            moved.add(op)
+            op.detach()
+            turn.add_op(op)
+    last = last_op(entry)
+    bounds = [insert_before(constant_i32(number), last) for number in (0, parts, 1)]
+    turn.add_op(ContinueOp.make([[]], []))
+    insert_before(ForOp.make([*bounds, []], [], {}, [Region(turn)]), last)
+    return turn
+
+
+def _is_common(op: Operation, moved: set[Operation]) -> bool:
+    """Pure, without tiles, and computed from nothing that was moved."""
+    if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
+        return False
+    return not any(value.owner in moved for value in op.operands)

@@ -1,0 +1,55 @@
+"""``Glob`` of a folder with thousands of sources, at a fifth of its cost: one look at the folder says what its files are.
+
+SCons looks for each name twice and asks the system what it is. Here the folder's own entries tell which names are
+plain files; the nodes of those are made as SCons makes them in the end. All else (links, folders, variant directories,
+repositories) is left to SCons. It sorts them by their names, and asks the system about each name again: that is left
+where the answer changes nothing.
+"""
+
+from __future__ import annotations
+
+from SCons.Node.FS import Base, Dir, Entry, File
+
+from .asked import match
+
+_glob1, _get_str = Dir._glob1, Base._get_str
+
+
+def use() -> None:
+    """From now on SCons looks into folders so."""
+    Dir._glob1, Base._get_str = glob_folder, text_of
+
+
+def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = False, strings: bool = False) -> list:
+    """SCons' ``Dir._glob1``: the nodes, or names, in ``folder`` that match."""
+    if ondisk and not strings and folder.get_all_rdirs() == [folder] and not folder.srcdir_list():
+        for name, is_plain in _match(folder.get_abspath(), pattern):
+            if is_plain and name not in folder.entries:
+                _add_file(folder, name)
+            else:
+                folder.Entry(f"./{name}").disambiguate()
+        # They are there.
+        ondisk = False
+    return _glob1(folder, pattern, ondisk, source, strings)
+
+
+def text_of(node: Base) -> str:
+    """SCons' ``Base._get_str``: the path of a node, or of what it is a copy of, of which either may be there."""
+    if node.duplicate or node.is_derived() or node.srcnode() is node:
+        return node.get_path()
+    return _get_str(node)
+
+
+def _match(path: str, pattern: str) -> list[tuple[str, bool]]:
+    try:
+        return match(path, pattern)
+    except OSError:
+        return []
+
+
+def _add_file(folder: Dir, name: str) -> None:
+    node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", Entry)
+    # What ``Entry.disambiguate`` does with a file.
+    node.__class__ = File
+    node._morph()
+    node.clear()
