@@ -23,9 +23,9 @@ PRODUCTS = {
     "f16_columns": (WGMMA, TCGEN05),
     "bf16_wide": (WGMMA, TCGEN05),
     "f16_tall": (WGMMA, TCGEN05),
-    "f16_square": (MMA, TCGEN05),  # its sums would fill all registers;
+    "f16_square": (WGMMA, TCGEN05),  # its sums would fill all registers, and are computed in turns;
     "f16_of_two": (WGMMA, TCGEN05),
-    "f16_wide_of_two": (WGMMA, TCGEN05),  # so would these half of them, and one block has all instead
+    "f16_wide_of_two": (WGMMA, TCGEN05),  # half of them would, too, and one block has all instead
     "f16_deep": (WGMMA, TCGEN05),
     "f16_half_sum": (WGMMA, MMA),
     "f8_columns": (WGMMA, TCGEN05),
