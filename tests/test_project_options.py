@@ -8,6 +8,7 @@ from tileiras_build import tileiras_command
 from tileiras_build.cli import main
 from tileiras_build.command_line.parser import parse
 from tileiras_build.driver import lower_command
+from tileiras_build.executor.forked import ForkedExecutor
 from tileiras_build.executor.in_process import InProcessExecutor
 from tileiras_build.lowering import lower_files
 from tileiras_build.pipeline.job import Job
@@ -140,8 +141,12 @@ def test_the_command_of_a_step_says_what_the_project_would(jobs, job):
 # ---- as
 def test_as_takes_what_it_is_not_told(monkeypatch):
     found = []
-    monkeypatch.setattr(tileiras_command, "assemble", lambda data, job, *rest: found.append(job) or (b"", []))
-    monkeypatch.setattr("tileiras_build.executor.forked.is_expendable", lambda: True)
+
+    def run(self, function, data, job, *rest):
+        found.append(job)
+        return b"", []
+
+    monkeypatch.setattr(ForkedExecutor, "run", run)
     project(TABLE)
     assert main(["as", KERNEL]) == 0
     # Lines belong to debugging, and who launches a cubin alone has no manifest: that is so for all that `as` makes.

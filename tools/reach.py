@@ -58,7 +58,8 @@ SAMPLE = {
 }  # fmt: skip
 # What examples do not do, by the file of the kernels below tests/pipeline: loops without an end, cuts of tiles, atomic
 # updates, messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory;
-# fp4 with scales; turns of warpgroups, sums that stay in tensor memory.
+# fp4 with scales; turns of warpgroups, sums that stay in tensor memory; products that load more than shared memory holds
+# in one step, or sum up more than registers hold.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": [
         "collatz",
@@ -73,6 +74,8 @@ TILE_KERNELS = {
     "large_tiles.py": ["transpose_f32", "product_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/clustered.py": ["product_2", "product_tall_2", "persistent_2", "attention_2"],
     "tileaa_to_tileas/overlapped_products.py": ["weighted"],
+    "tileaa_to_tileas/deep_products.py": ["attending"],
+    "tileaa_to_tileas/tall_products.py": ["weighing"],
 }
 # What is another thing on some targets, or can be done by some of them only; sm_80 does all else.
 TARGETS_OF = {
@@ -80,6 +83,8 @@ TARGETS_OF = {
     "tileaa_to_tileas/clustered.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/scaled_products.py": ("sm_100", "sm_120"),
     "tileaa_to_tileas/overlapped_products.py": ("sm_90",),
+    "tileaa_to_tileas/deep_products.py": ("sm_90",),
+    "tileaa_to_tileas/tall_products.py": ("sm_90",),
 }
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)

@@ -40,7 +40,7 @@ def test_digest_changes_with_the_code(tmp_path):
     digests = {source_digest.__wrapped__(stage, tmp_path)}
     (tmp_path / "edge/a.py").write_text("A = 2\n")
     digests.add(source_digest.__wrapped__(stage, tmp_path))
-    (tmp_path / "edge/b.c").write_text("a template")
+    (tmp_path / "edge/b.jinja").write_text("a template")
     digests.add(source_digest.__wrapped__(stage, tmp_path))
     (tmp_path / "edge/a.py").rename(tmp_path / "edge/b.py")
     digests.add(source_digest.__wrapped__(stage, tmp_path))

@@ -53,7 +53,7 @@ def test_what_was_recorded_before_the_kill_is_not_built_again(project):
     time.sleep(0.5)
     build.send_signal(signal.SIGKILL)
     build.communicate(timeout=20)  # ends when no process holds the pipe: the workers stop in the middle of their steps
-    project.write("SConstruct", SCONSTRUCT.replace("= 5", "= 1"))
+    project.write("SConstruct", SCONSTRUCT.replace("= 60", "= 1"))
     done = project.run("-k", sm="90")
     assert steps_of(done) == ["ptx sm_90 a", "ptx sm_90 b"]
 
