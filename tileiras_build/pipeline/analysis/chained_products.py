@@ -10,7 +10,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop, passes_through
 from ...dialects.ir import walk
 from ..shared.accessors import block_of, last_op, parent, row
-from .operand_chains import is_zero, runs_to_its_end
+from .operand_chains import is_zero, load_behind, runs_to_its_end
 
 DOT, LOAD, SCALE = "nv_tileas.dot", "nv_tileas.tiled_load", "nv_tileas.mulf"
 
@@ -105,16 +105,12 @@ def _comes_from(value: SSAValue, product: Operation, block: Block) -> bool:
 def resident_load(product: TableOperation) -> tuple[TableOperation, list[Operation]] | None:
     """The tiled_load outside the loop of a product whose tile is its left operand, and the operations between; None where
     something else reads the tile."""
-    chain: list[Operation] = []
-    value = product.lhs
-    while isinstance(value.owner, Operation) and passes_through(value.owner):
-        chain.insert(0, value.owner)
-        value = value.owner.operands[0]
-    load = value.owner
-    if not isinstance(load, Operation) or load.name != LOAD or load.parent is product.parent:
+    found = load_behind(product.lhs)
+    if found is None or found[0].parent is product.parent:
         return None
-    read = all(_is_left_operand(row(load).value, use.operation, use.index) for use in row(load).value.uses)
-    return (row(load), chain) if read and all(link.parent is load.parent for link in chain) else None
+    load, chain = found
+    read = all(_is_left_operand(load.value, use.operation, use.index) for use in load.value.uses)
+    return found if read and all(link.parent is load.parent for link in chain) else None
 
 
 def _is_left_operand(value: SSAValue, user: Operation, index: int) -> bool:

@@ -46,16 +46,23 @@ def chain_to(load: TableOperation, product: TableOperation, index: int) -> list[
     return None
 
 
-def source_load(product: TableOperation, index: int) -> tuple[TableOperation, list[Operation]] | None:
-    """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
-    value = product.operands[index]
+def load_behind(value: SSAValue) -> tuple[TableOperation, list[Operation]] | None:
+    """The tiled_load that a tile comes from, and the operations between; None where something else makes it."""
+    chain: list[Operation] = []
     while isinstance(value.owner, Operation) and passes_through(value.owner):
+        chain.insert(0, value.owner)
         value = value.owner.operands[0]
     load = value.owner
-    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent is not product.parent:
+    return (row(load), chain) if isinstance(load, Operation) and load.name == "nv_tileas.tiled_load" else None
+
+
+def source_load(product: TableOperation, index: int) -> tuple[TableOperation, list[Operation]] | None:
+    """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
+    found = load_behind(product.operands[index])
+    if found is None or found[0].parent is not product.parent:
         return None
-    chain = chain_to(row(load), product, index)
-    return None if chain is None else (row(load), chain)
+    chain = chain_to(found[0], product, index)
+    return None if chain is None else (found[0], chain)
 
 
 def rounds_to_tf32(link: Operation) -> bool:

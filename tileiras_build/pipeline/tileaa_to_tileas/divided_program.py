@@ -7,10 +7,8 @@ from typing import Any
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
     IntegerType,
     TensorType,
-    i1,
     i32,
 )
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
@@ -27,15 +25,11 @@ from ..analysis.cta_split import VIEW_ACCESSES, Division, part_type, relate
 from ..analysis.memory_access import ViewFacts
 from ..shared.accessors import block_of, expect, given, owner, row, tile_type, type_of
 from .divisions import divided_dim
+from .inserted import binary, constant, constant_i32, equal, insert_before
 
 SplatOp, BlockTileOp, IfOp, YieldOp, CreateTokenOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("splat", "block_tile", "if", "yield", "create_mem_token")
 )
-
-
-def _inserted(place: Operation, op: Operation) -> SSAValue:
-    block_of(place).insert_op_before(op, place)
-    return op.results[0]
 
 
 class DividedProgram:
@@ -85,18 +79,18 @@ class DividedProgram:
         """A part of 0, 1, 2, … starts where the parts before it end."""
         place, type = given(owner(value).next_op), tile_type(value)
         start = self._times_rank(type.get_shape()[0], expect(IntegerType, type.element_type), place)
-        tile = _inserted(place, SplatOp.make([start], [value.type]))
-        return _inserted(place, arith.AddiOp.make([value, tile], [value.type]))
+        tile = insert_before(SplatOp.make([start], [value.type]), place)
+        return insert_before(binary(arith.AddiOp, value, tile), place)
 
     def _times_rank(self, count: int, type: IntegerType, place: Operation) -> SSAValue:
         """The CTA's rank times a number, as a value of an integer type."""
         rank = self.rank
         if type != i32:
             resize = arith.ExtUIOp if type.width.data > 32 else arith.TruncIOp
-            rank = _inserted(place, resize.make([rank], [type]))
+            rank = insert_before(resize.make([rank], [type]), place)
         if count == 1:
             return rank
-        return _inserted(place, arith.MuliOp.make([rank, _constant(count, type, place)], [type]))
+        return insert_before(binary(arith.MuliOp, rank, insert_before(constant(count, type), place)), place)
 
     # ---- memory
     def _access(self, op: TableOperation) -> None:
@@ -115,20 +109,20 @@ class DividedProgram:
         type = TiledViewType.of(
             kind, old.source, tile, old.dim_map, steps, sparse=old.sparse.data, padding=old.padding.data
         )
-        op.operands[0] = _inserted(op, BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)))
+        op.operands[0] = insert_before(BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)), op)
 
     def _move(self, op: TableOperation, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
         coord, type = op.operands[index], type_of(op.operands[index], IntegerType)
-        scaled = _inserted(op, arith.MuliOp.make([coord, _constant(factor, type, op)], [type]))
+        scaled = insert_before(binary(arith.MuliOp, coord, insert_before(constant(factor, type), op)), op)
         start = self._times_rank(per_rank, type, op)
-        op.operands[index] = _inserted(op, arith.AddiOp.make([scaled, start], [type]))
+        op.operands[index] = insert_before(binary(arith.AddiOp, scaled, start), op)
 
     def _once(self, op: Operation) -> None:
         """A tile that every CTA has: the first one writes it."""
-        zero = _constant(0, i32, op)
-        first = _inserted(op, arith.CmpiOp.make([self.rank, zero], [i1], predicate="eq"))
+        zero = insert_before(constant_i32(0), op)
+        first = insert_before(equal(self.rank, zero), op)
         write, skip = Block(), Block()
         types = [result.type for result in op.results]
         around = IfOp.make([first], types, location_of(op), [Region(write), Region(skip)])
@@ -141,12 +135,6 @@ class DividedProgram:
         held = row(op).token
         tokens = [held] if held is not None else token.results
         skip.add_ops([token, YieldOp.make([tokens], [])])
-
-
-def _constant(value: int, type: IntegerType, place: Operation) -> SSAValue:
-    return _inserted(
-        place, arith.ConstantOp.create(result_types=[type], properties={"value": IntegerAttr(value, type)})
-    )
 
 
 def _repeated(value: DenseIntOrFPElementsAttr, type: TensorType[Any], ctas: int) -> DenseIntOrFPElementsAttr:

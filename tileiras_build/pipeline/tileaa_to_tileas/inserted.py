@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, i1, i32
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import arith
@@ -41,12 +41,16 @@ def _given_by(op: Operation) -> Any:
     return op.results[0] if op.results else None
 
 
+def constant(number: int, type: IntegerType) -> Operation:
+    return arith.ConstantOp.create(result_types=[type], properties={"value": IntegerAttr(number, type)})
+
+
 def constant_i32(number: int) -> Operation:
-    return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)})
+    return constant(number, i32)
 
 
 def constant_i1(value: bool) -> Operation:
-    return arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(int(value), i1)})
+    return constant(int(value), i1)
 
 
 def binary(kind: type[TableOperation], a: SSAValue, b: SSAValue) -> Operation:

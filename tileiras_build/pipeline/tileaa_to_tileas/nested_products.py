@@ -10,11 +10,11 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.definition import TableOperation, location_of
-from ...dialects.facts import acts_outside, passes_through
+from ...dialects.facts import acts_outside
 from ...dialects.ir import erase, walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
-from ..analysis.budget import LEAST_STAGES, two_stages_fit
-from ..analysis.operand_chains import kernel_of, runs_free, runs_to_its_end, source_load
+from ..analysis.budget import two_stages_fit
+from ..analysis.operand_chains import kernel_of, load_behind, runs_free, runs_to_its_end, source_load
 from ..job import Job
 from ..shared.accessors import block_of, row, tile_type
 from ..shared.element_types import element_of
@@ -39,7 +39,7 @@ def nest(loop: TableOperation, job: Job) -> None:
     if sum(product.bytes_inside for product in products) <= job.target.max_shared_memory:
         return
     ctas = occupancy(kernel_of(loop), job) or 1
-    while not two_stages_fit(ctas * (BESIDE_BYTES // LEAST_STAGES + sum(product.bytes for product in products)), job):
+    while not two_stages_fit(ctas * sum(product.bytes for product in products), job, taken=ctas * BESIDE_BYTES):
         cut = [product for product in products if product.may_be_shorter]
         if not cut:
             break
@@ -149,13 +149,10 @@ def _loaded(product: TableOperation, loop: TableOperation) -> Iterator[tuple[int
 
 def _load_before(value: SSAValue, loop: TableOperation) -> tuple[TableOperation, list[Operation]] | None:
     """The load whose tile a loop's products read in each iteration, and what is between, if it might as well be in the loop."""
-    chain: list[Operation] = []
-    while isinstance(value.owner, Operation) and passes_through(value.owner):
-        chain.insert(0, value.owner)
-        value = value.owner.operands[0]
-    load = value.owner
-    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not runs_free(row(load).token):
+    found = load_behind(value)
+    if found is None or not runs_free(found[0].token):
         return None
+    load = found[0]
     around: Operation = loop
     while around.parent is not load.parent:
         if (outer := around.parent_op()) is None or any(acts_outside(op) for op in walk(outer)):
@@ -163,7 +160,7 @@ def _load_before(value: SSAValue, loop: TableOperation) -> tuple[TableOperation,
         around = outer
     between = (op for op in block_of(load).ops if load.is_before_in_block(op) and op.is_before_in_block(around))
     quiet = not any(acts_outside(inner) for op in between for inner in walk(op))
-    return (row(load), chain) if quiet and row(load).mem_semantic == "weak" else None
+    return found if quiet and load.mem_semantic == "weak" else None
 
 
 def _is_line(operand: DeepOperand) -> bool:

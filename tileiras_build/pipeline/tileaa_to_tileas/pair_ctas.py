@@ -15,7 +15,7 @@ Sound: the accumulators of a CTA are its rows with all columns, as before (PTX I
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import IntAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -47,7 +47,8 @@ from ..analysis.rank_dependence import depends_on_rank
 from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, given, parent, row
+from ..shared.accessors import given, parent, row
+from .inserted import binary, constant_i32, insert_before
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
@@ -160,9 +161,9 @@ def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
     steps[dim] = tile[dim]
     coord = load.coords[dim]
     index = [name for name, _ in load.operand_groups].index("coords") + dim
-    factor = _inserted(load, _constant(old.steps[dim] // tile[dim]))
-    scaled = _inserted(load, arith.MuliOp.make([coord, factor], [i32]))
-    load.operands[index] = _inserted(load, arith.AddiOp.make([scaled, _rank(load)], [i32]))
+    factor = insert_before(constant_i32(old.steps[dim] // tile[dim]), load)
+    scaled = insert_before(binary(arith.MuliOp, coord, factor), load)
+    load.operands[index] = insert_before(binary(arith.AddiOp, scaled, _rank(load)), load)
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])
     swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"
@@ -170,8 +171,8 @@ def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
     made = MakeTiledTmaDescOp.make(operands, types, descriptor.attributes, box=box, swizzle_mode=swizzle)
     type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
-    load.operands[0] = _inserted(descriptor, view)
-    load.operands[1] = _inserted(descriptor, made)
+    load.operands[0] = insert_before(view, descriptor)
+    load.operands[1] = insert_before(made, descriptor)
     if not list(descriptor.results[0].uses):
         descriptor.detach()
         descriptor.erase()
@@ -193,12 +194,3 @@ def _resize(op: TableOperation, half: SharedLayout) -> None:
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
     pipeline.owner.pair, pipeline.owner.bytes = True, size
     Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))
-
-
-def _constant(value: int) -> Operation:
-    return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(value, i32)})
-
-
-def _inserted(place: Operation, op: Operation) -> SSAValue:
-    block_of(place).insert_op_before(op, place)
-    return op.results[0]

@@ -29,9 +29,10 @@ from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, 
 from ..contracts import EdgePass
 from ..job import Job
 from ..savings import saving_of
-from ..shared.accessors import block_of, expect, parent, row
+from ..shared.accessors import expect, parent, row
 from ..shared.element_types import element_of
 from .deep_operands import DeepOperand, deep_operand
+from .inserted import binary, constant, inserter
 from .nested_products import LEAST_LINE_BYTES, nest
 
 UPPER = 1  # operand of a loop, after its lower bound
@@ -117,10 +118,5 @@ def _split(product: TableOperation, operands: list[DeepOperand], factor: int) ->
 
 
 def _times(loop: Operation, value: SSAValue, factor: int) -> SSAValue:
-    count = arith.ConstantOp.create(
-        result_types=[value.type], properties={"value": IntegerAttr(factor, expect(IntegerType, value.type))}
-    )
-    made = arith.MuliOp.make([value, count.results[0]], [value.type])
-    for op in (count, made):
-        block_of(loop).insert_op_before(op, loop)
-    return made.results[0]
+    before = inserter(loop)
+    return before(binary(arith.MuliOp, value, before(constant(factor, expect(IntegerType, value.type)))))
