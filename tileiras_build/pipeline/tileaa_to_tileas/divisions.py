@@ -33,7 +33,6 @@ def separate(func: Operation) -> None:
 
 def best_division(func: Operation, job: Job, most: int) -> Division:
     """A division over as many CTAs as possible, at most ``most``; raises Undivided for the reason that most fails."""
-    _check_once(func)
     reason: Undivided | None = None
     while most > 1:
         try:
@@ -55,6 +54,7 @@ def _check_once(func: Operation) -> None:
 
 def division_of(func: Operation, job: Job, ctas: int) -> Division:
     """From each tile that is written to all that it follows from; raises Undivided where that is not all that is costly."""
+    _check_once(func)
     division = Division(ctas)
     for op in walk(func):
         if (is_store(op) or is_exchange(op)) and is_tile(row(op).value) and op not in division.operations:
