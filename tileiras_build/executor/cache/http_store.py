@@ -7,7 +7,6 @@ address trusts that server, and perhaps no other.
 
 from __future__ import annotations
 
-import threading
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -23,7 +22,7 @@ _ABSENT = (404, 410)
 _STORED = (200, 201, 202, 204)
 
 
-class HttpStore(RemoteStore):
+class HttpStore(RemoteStore["Requests"]):
     """Records on the server at ``address``."""
 
     def __init__(self, address: str, timeout: float = TIMEOUT):
@@ -31,8 +30,6 @@ class HttpStore(RemoteStore):
         parts = urlsplit(address)
         netloc = parts.netloc.rpartition("@")[2]
         self.place = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
-        self._connecting = threading.Lock()
-        self._requests: Requests | None = None
         self._user = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
@@ -56,14 +53,10 @@ class HttpStore(RemoteStore):
         request = lambda seconds: requests.ask(method, path, body, limit, seconds)
         return self._ask(request, max(limit, len(body or b"")))
 
-    def _connected(self) -> Requests:
-        # Imported with the first request: a build that has nothing to do makes none.
+    def _connect(self) -> Requests:
         from .http_requests import Requests
 
-        with self._connecting:
-            if self._requests is None:
-                self._requests = Requests(self.place, self._user)
-            return self._requests
+        return Requests(self.place, self._user)
 
 
 def _answered(status: int) -> str:

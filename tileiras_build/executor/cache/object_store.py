@@ -7,7 +7,6 @@ file system makes that possible, is a damaged one, and costs a step.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TypeVar
@@ -41,14 +40,12 @@ def check_library(address: str) -> None:
         raise InvalidInput("cache-missing", f"cache={address} needs {' and '.join(absent)}", remedy=remedy)
 
 
-class ObjectStore(RemoteStore):
+class ObjectStore(RemoteStore["_Files"]):
     """Records below ``address``."""
 
     def __init__(self, address: str, timeout: float = TIMEOUT):
         super().__init__(timeout)
         self.place = address.rstrip("/")
-        self._connecting = threading.Lock()
-        self._files: _Files | None = None
 
     def read(self, kind: str, name: str, limit: int) -> bytes | None:
         """The record, None where there is none; raises StoreError."""
@@ -60,18 +57,14 @@ class ObjectStore(RemoteStore):
         path, files = f"{kind}/{name}", self._connected()
         self._ask(lambda _: _worded(lambda: files.write(path, data)), len(data))
 
-    def _connected(self) -> _Files:
-        with self._connecting:
-            if self._files is None:
-                self._files = _worded(lambda: _Files(self.place))
-            return self._files
+    def _connect(self) -> _Files:
+        return _worded(lambda: _Files(self.place))
 
 
 class _Files:
     """A file system of fsspec; paths are relative to the address."""
 
     def __init__(self, address: str):
-        # Imported with the first request: a build that has nothing to do makes none.
         from fsspec.core import url_to_fs
 
         # What others have written since it was listed is there, too.
