@@ -16,7 +16,7 @@ from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
 from ..targets import COMMON_SHARED_MEMORY, TARGETS
 from .calls import Call, Member, calls_of
-from .render import render
+from .render import LEAST, MOST, render
 
 _ELEMENTS = {
     "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
@@ -25,7 +25,6 @@ _ELEMENTS = {
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 # How the launcher reads a parameter, and where it is in a tensor's struct.
 _ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
 _KINDS = {POINTER: "AN_ADDRESS"} | dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
@@ -110,7 +109,7 @@ def _parameter_row(call: Call, member: Member, param: Parameter) -> ParameterRow
     axis = param.axis or 0
     place = _PLACES[param.role].format(axis) if member.kind == "array" else ""
     role = _ROLES.get(param.role) or _KINDS.get(param.kind, "A_NUMBER")
-    least = 0 if param.role == "shape" else _LEAST
+    least = 0 if param.role == "shape" else LEAST
     return ParameterRow(
         call,
         name=member.argument.name,
@@ -122,10 +121,8 @@ def _parameter_row(call: Call, member: Member, param: Parameter) -> ParameterRow
         member=f"{member.name}{place}",
         offset=param.offset,
         factor=param.divisible_by,
-        least=param.value
-        if param.value is not None
-        else max(least, _LEAST if param.minimum is None else param.minimum),
-        most=_MOST if param.maximum is None else param.maximum,
+        least=param.value if param.value is not None else max(least, LEAST if param.minimum is None else param.minimum),
+        most=MOST if param.maximum is None else param.maximum,
     )
 
 

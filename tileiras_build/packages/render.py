@@ -14,7 +14,7 @@ from ..runtime.library_manifest import LibraryManifest
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+LEAST, MOST = -(1 << 63), (1 << 63) - 1  # of a long long
 
 
 def render(template: str, manifest: LibraryManifest, **values: object) -> str:
@@ -47,4 +47,4 @@ def _environment() -> Environment:
 
 def _long_long(number: int) -> str:
     """A number in C, where the least one has no literal."""
-    return f"(-{_MOST}LL - 1)" if number == _LEAST else f"{number}LL"
+    return f"(-{MOST}LL - 1)" if number == LEAST else f"{number}LL"
