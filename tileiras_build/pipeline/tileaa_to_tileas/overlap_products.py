@@ -7,9 +7,9 @@ Out:   such a loop, one iteration behind with the later product and what follows
        products are issued before the first one is waited for (async.dot without ``pending``, async.dot_wait).
 After: specialize_warps, pair_ctas, multicast_loads (pipelines are complete). Before: pipeline_loads, assign_scratch.
 Sound: the late part touches nothing but the sum, the stage of its product, tensor memory of its own, and values that
-       the loop then carries; so it may come after the early part of the next iteration. That waits for the late product's
-       next stage already, while the last one is not given back: there are two or more. Waits of a pipeline stay in order,
-       and so do releases.
+       the loop then carries; so it may come after the early part of the next iteration. That one's tiles may be fetched
+       after the late product's next ones, while the last stage is not given back: there are two or more. Waits of a pipeline
+       stay in order, and so do releases.
 """
 
 from __future__ import annotations
@@ -168,9 +168,9 @@ def users(value: SSAValue) -> list[Operation]:
 
 
 def _late(block: Block, last: TableOperation) -> list[Operation]:
-    """What follows from the later product, what gives its stage back, and barriers before such operations."""
+    """What follows from the later product, what waits for its stage and gives it back, and barriers before such operations."""
     found: set[Operation] = set()
-    waiting = [last, *_releases(last), *_own_memory(last)]
+    waiting = [last, *at_its_stage(last, "consumer_wait"), *_releases(last), *_own_memory(last)]
     while waiting:
         op = _top(waiting.pop(), block)
         if op is None or op in found or op is block.last_op:
@@ -201,7 +201,7 @@ def _releases(product: TableOperation) -> list[TableOperation]:
 
 
 def _has_two_stages(product: TableOperation) -> bool:
-    """Whether the next stage can be full while a product still reads this one."""
+    """Whether the next stage can be filled while a product still reads this one: what fetches does all in order."""
     return all(wait.pipeline.type.stages.data > 1 for wait in at_its_stage(product, "consumer_wait"))
 
 
