@@ -100,7 +100,7 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
         if standing.names is not None:
             say_up_to_date(standing.names)
             sys.exit(0)
-        _current = Build(shortcut, executor, pruning, standing.part)
+        _current = Build(shortcut, executor, pruning, standing)
         _current.attach()
         if executor is None and changes_files() and shortcut.misses():
             with READING.aside():
@@ -369,7 +369,7 @@ class Chain:
 
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
-        always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.cut is None]
+        always = [self.build.contents.file(env, getattr(job, file.option)) for file in stage.inputs if file.cut is None]
         cuts = [self._cuts(env, settings, target, file, file.cut, folder) for file in stage.inputs if file.cut]
         builder = Builder(
             action=StageAction(previous, stage, job, self.build.executor, cuts),
