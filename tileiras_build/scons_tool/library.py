@@ -235,7 +235,7 @@ class Chain:
     def _add_library(self, env, name: str, sources: Iterable, sm: str | None, options: Mapping):
         settings = read_settings(env, sm=sm)
         self.build.build_dirs.append(env.Dir(settings.build_dir).path)
-        nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
+        nodes = _nodes(env, sources)
         members = Members(self, env, name, nodes, sm, options)
         alias = library_alias(name, members.folder)
         last = members.some() if isinstance(alias, LibraryAlias) else None
@@ -419,6 +419,13 @@ def _usable_sources(env, sources: Iterable) -> list:
     from .tilecpp import usable_sources
 
     return usable_sources(env, sources)
+
+
+def _nodes(env, sources: Iterable) -> list:
+    """The nodes of sources, which are names or nodes. To look into a list of nodes for others takes as long as to make them."""
+    if isinstance(sources, list) and all(isinstance(source, SCons.Node.Node) for source in sources):
+        return list(sources)
+    return env.arg2nodes([sources], env.fs.File)
 
 
 def _is_tilecpp(node) -> bool:
