@@ -82,6 +82,11 @@ def _grid(variant: dict) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _apart(target: Target) -> tuple[bool, ...]:
+    """Whether warps of their own load and multiply; on other targets Triton fails to divide such programs."""
+    return (False, True) if target.has("tcgen05") else (False,)
+
+
 # ---- families ----------------------------------------------------------------------------------------------------------
 def _products(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     a, b, c = _memories(case, variant)
@@ -97,7 +102,7 @@ def _products(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     yield Program(f"{head}product", arrays | sizes | strides, constants, grid, {}, persistent)
     if target.has("tma"):
         boxes = {"a": (m, k), "b": (n, k) if turned else (k, n), "c": (m, n)}
-        for apart in (False, True) if persistent else (None,):
+        for apart in _apart(target) if persistent else (None,):
             more = constants if apart is None else constants | {"APART": apart}
             yield Program(f"{head}product_tma", arrays | sizes, more, grid, boxes, persistent)
 
@@ -129,7 +134,7 @@ def _attention(case: Case, variant: dict, target: Target) -> Iterator[Program]:
         yield Program("attention", arrays | more, constants, grid, {})
         if target.has("tma"):
             boxes = {"q": (m, dim), "k": (n, dim), "v": (n, dim), "out": (m, dim)}
-            for apart in (False, True):
+            for apart in _apart(target):
                 yield Program("attention_tma", arrays | more, constants | {"APART": apart}, grid, boxes)
 
 
