@@ -26,7 +26,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
-from ..analysis.budget import sums_fit
+from ..analysis.budget import LEAST_STAGES, sums_fit
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.kept_tiles import tile_words
 from ..analysis.kinds import is_pure, is_tile
@@ -170,7 +170,7 @@ def users(value: SSAValue) -> list[Operation]:
 def _late(block: Block, last: TableOperation) -> list[Operation]:
     """What follows from the later product, what waits for its stage and gives it back, and barriers before such operations."""
     found: set[Operation] = set()
-    waiting = [last, *at_its_stage(last, "consumer_wait"), *_releases(last), *_own_memory(last)]
+    waiting = [last, *_late_waits(last), *_releases(last), *_own_memory(last)]
     while waiting:
         op = _top(waiting.pop(), block)
         if op is None or op in found or op is block.last_op:
@@ -198,6 +198,15 @@ def at_its_stage(product: TableOperation, name: str) -> list[TableOperation]:
 
 def _releases(product: TableOperation) -> list[TableOperation]:
     return at_its_stage(product, "consumer_release")
+
+
+def _late_waits(product: TableOperation) -> list[TableOperation]:
+    """The waits for its stage, where there are two: the next one is not full before the last one has been given back.
+
+    Of more stages the next one is full long before, and between products that are issued together a wait costs time.
+    """
+    waits = at_its_stage(product, "consumer_wait")
+    return [wait for wait in waits if wait.pipeline.type.stages.data == LEAST_STAGES]
 
 
 def _has_two_stages(product: TableOperation) -> bool:
