@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -50,6 +51,12 @@ def name_of(path: Path, function: str) -> tuple[str, str]:
 @cache
 def _file_of(path: Path) -> str:
     return path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
+
+
+def named_files(words: Iterable[str], folder: Path) -> set[Path]:
+    """The files that words of pytest's command line name, alone or with tests in them, seen from ``folder``."""
+    paths = (folder / word.partition("::")[0] for word in words)
+    return {path.resolve() for path in paths if path.is_file()}
 
 
 class Sample:

@@ -44,7 +44,7 @@ def test_code_is_the_same_with_and_without_lines(name, target):
 
 
 @pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
-@pytest.mark.parametrize(("name", "target"), zip(KERNELS, cycle(TARGETS)))
+@pytest.mark.parametrize(("name", "target"), list(zip(KERNELS, cycle(TARGETS))))
 def test_every_instruction_has_a_line(name, target, tmp_path):
     found = instructions(compiled(name, target, True).cubin, tmp_path)
     assert found and all(one.places for one in found)
