@@ -162,10 +162,13 @@ def shape_of(name, tiles):
     return tiles[0] * m, tiles[1] * n, 3 * k
 
 
+# Kernels whose second number of a program counts no tiles, and one whose tile alone is no row of 16 bytes.
+DOWN, ACROSS = (2, 1), (1, 2)
+ONLY = {"e4m3_rows": DOWN, "e4m3_ahead_rows": DOWN, "e4m3_narrow": ACROSS}
 # Two targets have an instruction that scales, each its own, and see every kernel with tiles side by side or below each
 # other; the other two multiply what was scaled in registers: each of them sees every other kernel.
 NUMBERS = [
-    (name, sm, (2, 1) if (index + column) % 2 or name.endswith("rows") else (1, 2))
+    (name, sm, ONLY.get(name, (DOWN, ACROSS)[(index + column) % 2]))
     for index, name in enumerate(BLOCK_SCALE)
     for column, sm in enumerate(("sm_100", "sm_120", ("sm_80", "sm_90")[index % 2]))
 ]
