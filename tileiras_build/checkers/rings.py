@@ -30,6 +30,9 @@ ARITHMETIC = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
     "arith.muli": lambda a, b: a * b,
+    "arith.andi": lambda a, b: a & b,
+    "arith.shrui": lambda a, b: a >> b,
+    "arith.remui": lambda a, b: a % b,
 }
 
 
