@@ -290,8 +290,7 @@ TmemScaleOp = define(
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
-    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? "
-    "scale_turn?",
+    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? scale_turn?",
     "",
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",

@@ -6,11 +6,12 @@ a ring has as many groups as stages.
 
 
 def groups_copied(steps: int, stages: int) -> int:
-    """Of shared memory, filled ``stages`` - 1 iterations ahead: the group that is read, and those that are on their way.
+    """Of shared memory, filled ``stages`` - 1 iterations ahead.
 
-    A barrier stands between the last reading of a group and the copy of the one that takes its place.
+    The first iteration of a group reads it. The group that takes its place after n others is copied n ``steps`` - ``stages`` + 1
+    iterations later: n is the least with which that is another iteration, hence behind a barrier.
     """
-    return 1 - (1 - stages) // steps
+    return -(-stages // steps)
 
 
 def groups_multiplied(steps: int, stages: int) -> int:

@@ -14,7 +14,6 @@ from ...dialects.nv_tileas.ops import BarrierOp
 from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.budget import LEAST_STAGES, MOST_COPIED_STAGES
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import runs_free
 from ..analysis.scale_groups import groups_copied
@@ -53,9 +52,7 @@ class CopiedLoad:
 
     @property
     def bytes(self) -> int:
-        """Of shared memory for a stage: with any number of them there is room for the tiles."""
-        tile = -(-self.placement.size_bytes // 128) * 128
-        return max(-(-tile * self.tiles(stages) // stages) for stages in range(LEAST_STAGES, MOST_COPIED_STAGES + 1))
+        return -(-self.placement.size_bytes // 128) * 128
 
 
 def copied_load(found: Operation, block: Block, num_warps: int) -> CopiedLoad | None:

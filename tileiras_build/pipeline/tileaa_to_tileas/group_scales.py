@@ -26,7 +26,7 @@ from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts.linear_layout import log2_exact
 from ...layouts.tensor_memory import ALL_COLUMNS, WARPS, WORD_SCALES, allocated_columns
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.budget import most_stages
+from ..analysis.budget import MOST_CTAS, most_stages
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.memory_access import VECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import kernel_of
@@ -35,6 +35,7 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, maker, row, tile_type, view_type
 from ..shared.element_types import element_of
+from ..shared.optimization_hints import occupancy
 from .copied_loads import is_outside
 from .inserted import binary, constant_i32, insert_before
 
@@ -53,7 +54,7 @@ class GroupScales(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
             if op.name == "nv_tileas.dot" and row(op).lhs_scale is not None and row(op).tensor_memory is not None:
-                _group(row(op))
+                _group(row(op), job)
 
 
 @dataclass
@@ -71,13 +72,13 @@ class _Scale:
         return self.load.view.type.tile[self.dim]
 
 
-def _group(op: TableOperation) -> None:
+def _group(op: TableOperation, job: Job) -> None:
     found = [_scale(op, FIRST_SCALE + side) for side in (0, 1)]
     scales = [scale for scale in found if scale is not None]
     if len(scales) < len(found) or not _counts_up(op.parent_op()):
         return
     block = block_of(op)
-    found_steps = (steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps))
+    found_steps = (steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps, job))
     steps = next(found_steps, 1)
     if steps == 1 or not all(_may_be_wide(scale, block) for scale in scales):
         return
@@ -153,12 +154,14 @@ def _words(op: TableOperation, steps: int) -> int:
     return sums + groups_multiplied(steps, most_stages(op)) * steps * columns
 
 
-def _fits(op: TableOperation, steps: int) -> bool:
-    """Whether the kernel allocates no more tensor memory than before."""
-    dots = (row(other) for other in walk(kernel_of(op)) if other.name == op.name)
+def _fits(op: TableOperation, steps: int, job: Job) -> bool:
+    """Whether the CTAs that may share a multiprocessor have columns for it, or the kernel allocates no more than before."""
+    kernel = kernel_of(op)
+    dots = (row(other) for other in walk(kernel) if other.name == op.name)
     before = sum(dot.tensor_words or 0 for dot in dots)
     after = before - op.tensor_words + _words(op, steps)
-    return allocated_columns(after) <= min(allocated_columns(before), ALL_COLUMNS)
+    most = max(allocated_columns(before), ALL_COLUMNS // (occupancy(kernel, job) or MOST_CTAS))
+    return allocated_columns(after) <= min(most, ALL_COLUMNS)
 
 
 # ---- the tiles of a group ------------------------------------------------------------------------------

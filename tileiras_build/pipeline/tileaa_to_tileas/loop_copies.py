@@ -54,7 +54,9 @@ class LoopCopies:
 
     def _buffer(self, load: CopiedLoad) -> Operation:
         element = load.load.value.type.element_type
-        return AllocTensorOp.make([], [BufferType(element, IntAttr(load.tiles(self.stages)), SharedLayoutAttr(load.placement))])
+        return AllocTensorOp.make(
+            [], [BufferType(element, IntAttr(load.tiles(self.stages)), SharedLayoutAttr(load.placement))]
+        )
 
     # ---- copies ------------------------------------------------------------------------------------
     def copy_all(

@@ -24,8 +24,8 @@ from ..analysis.budget import (
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
-from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.scale_groups import groups_copied, groups_multiplied
+from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
 from ..job import Job
 from ..savings import SAVINGS

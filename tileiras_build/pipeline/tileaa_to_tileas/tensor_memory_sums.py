@@ -21,10 +21,10 @@ from ...dialects.nv_tileas.ops import (
 from ...dialects.nv_tileas.types import PipelineType
 from ..analysis.chained_products import running_sum
 from ..analysis.operand_chains import is_inside, is_zero
+from ..analysis.scale_groups import groups_multiplied
 from ..shared.accessors import block_of, given, last_op, row, tile_type, type_of
 from .agent_rings import Ring, Sum, Tokens, tensor_values
 from .fetched_operands import operands_of
-from ..analysis.scale_groups import groups_multiplied
 from .inserted import (
     Insert,
     appender,
@@ -85,7 +85,18 @@ class TensorMemorySums:
         accumulate = self._whether_to_add(ring)
         ready = sum.pipeline if sum.waited or not sum.running else None
         scales: list[SSAValue | None] = [*sum.scales] or [None, None]
-        read = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready, *scales, None, turn]
+        read = [
+            *operands,
+            sum.tile,
+            accumulate,
+            *stages,
+            ring.pipeline,
+            tokens[ring.stages],
+            ready,
+            *scales,
+            None,
+            turn,
+        ]
         told = tensor_values(product) | {"waits": ring.waits_alone}
         insert_before(AsyncUmmaOp.make(read, [], kept, **told), product)
         if ready is not None:
