@@ -22,7 +22,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import acts_outside, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
-from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ...layouts.linear_layout import log2_exact
 from ...layouts.tensor_memory import ALL_COLUMNS, WARPS, WORD_SCALES, allocated_columns
 from ..analysis.axis_info import AxisAnalysis
@@ -92,13 +92,13 @@ def _group(op: TableOperation, job: Job) -> None:
 
 
 def _counts_up(loop: Operation | None) -> bool:
-    """Whether a loop is counted from 0 in steps of 1, and nothing in it writes memory."""
+    """Whether a loop is counted from 0 in steps of 1, and nothing in it writes memory or waits for another thread."""
     if loop is None or not is_counted_loop(loop):
         return False
     counted = row(loop)
     if not _is_number(counted.lower, 0) or not _is_number(counted.step, 1):
         return False
-    return not any(acts_outside(op) for op in walk(loop))
+    return not any(acts_outside(op) or isinstance(op, BarrierOp) for op in walk(loop))
 
 
 def _is_number(value: SSAValue, number: int) -> bool:
@@ -132,6 +132,8 @@ def _may_be_wide(scale: _Scale, block: Block) -> bool:
     if load.parent is not block or load.coords[dim] is not block.args[0] or not is_outside(load.view, block):
         return False
     if not all(is_outside(coord, block) for coord in others) or type.kind.data != "partition":
+        return False
+    if type.padding.data not in ("none", "zero"):
         return False
     if load.mem_semantic != "weak" or element_of(load.value.type).bits != 8 or scale.count % WORD_SCALES:
         return False
