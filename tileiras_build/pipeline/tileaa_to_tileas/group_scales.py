@@ -26,7 +26,7 @@ from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ...layouts.linear_layout import log2_exact
 from ...layouts.tensor_memory import ALL_COLUMNS, WARPS, WORD_SCALES, allocated_columns
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.budget import MOST_CTAS, most_stages
+from ..analysis.budget import ctas_before_layouts, most_stages
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.memory_access import VECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import kernel_of
@@ -35,7 +35,6 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, maker, row, tile_type, view_type
 from ..shared.element_types import element_of
-from ..shared.optimization_hints import occupancy
 from .copied_loads import is_outside
 from .inserted import binary, constant_i32, insert_before
 
@@ -162,7 +161,7 @@ def _fits(op: TableOperation, steps: int, job: Job) -> bool:
     dots = (row(other) for other in walk(kernel) if other.name == op.name)
     before = sum(dot.tensor_words or 0 for dot in dots)
     after = before - op.tensor_words + _words(op, steps)
-    most = max(allocated_columns(before), ALL_COLUMNS // (occupancy(kernel, job) or MOST_CTAS))
+    most = max(allocated_columns(before), ALL_COLUMNS // ctas_before_layouts(kernel, job))
     return allocated_columns(after) <= min(most, ALL_COLUMNS)
 
 
