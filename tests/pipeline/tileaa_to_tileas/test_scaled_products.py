@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import aligned, assembled, cases, compiled, run
+from tests.emulated_kernels import aligned, assembled, cases, compiled, run, scheduled_case
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.checkers.pipelines import check_pipelines
@@ -277,7 +277,7 @@ def test_a_ring_of_groups_is_proved():
 )
 def test_tensor_memory_holds_scales(name, sm):
     assert f"tcgen05.mma.cta_group::1.{IN_TENSOR_MEMORY[name]}" in compiled(KERNELS, name, sm).ptx
-    assert check_pipelines(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 2
+    assert check_pipelines(scheduled_case(KERNELS, name, sm)) >= 2
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100", "sm_120"])
