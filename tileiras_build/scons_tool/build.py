@@ -24,14 +24,15 @@ from ..reads.record import Comparison
 from ..reports.timeline import Recorder
 from .artifact import ArtifactFile, make_artifact
 from .build_options import fail
+from .contents import Contents
 from .exports import ExportReads
 from .orphans import describe, find_orphans, remove_orphans
-from .partial import Libraries, Part, only_artifacts
+from .partial import Libraries, only_artifacts
 from .progress import BelowLine, Progress
 from .reading import READING
 from .records import Records, open_records
 from .running import start_executor
-from .shortcut import Run, Shortcut
+from .shortcut import Run, Shortcut, Standing
 from .timing import keep_timeline
 from .unknown_names import refuse_options, refuse_targets
 
@@ -53,18 +54,17 @@ def new_comparison() -> Comparison:
 class Build:
     """What the environments of one SCons run share.
 
-    ``part`` says which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
+    ``standing`` says what has changed since the last one; ``part`` which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
     """
 
-    def __init__(
-        self, shortcut: Shortcut, executor: Executor | None = None, pruning: bool = False, part: Part | None = None
-    ):
-        self.shortcut, self.pruning, self.part = shortcut, pruning, part
+    def __init__(self, shortcut: Shortcut, executor: Executor | None, pruning: bool, standing: Standing):
+        self.shortcut, self.pruning, self.part = shortcut, pruning, standing.part
+        self.contents = Contents(standing.contents)
         self.libraries = Libraries()
         self.artifacts: list = []
         self.visited: list = []
         self._executor = Once(start_executor, executor)
-        self.progress = Progress(sys.stdout, part.whole.cubins if part is not None else None)
+        self.progress = Progress(sys.stdout, self.part.whole.cubins if self.part is not None else None)
         self.recorder = Recorder()
         self.records = Records()
         self._begun = False
@@ -211,7 +211,7 @@ class Build:
             whole = self.part.whole
         elif self.all_known and self.progress.is_large and only_artifacts(self.visited):
             whole = self.libraries.whole(self.progress.current_cubins())
-        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part)
+        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part, self.contents.rows())
 
     def leave(self, alias, make: Callable[[], list]) -> None:
         """``make`` gives all nodes of the library ``alias``, which has those of this run."""

@@ -6,12 +6,15 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.emulated_kernels import aligned, assembled, cases, compiled, run, scheduled_case
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.rings import check_rings
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.shared.accessors import row
 from tileiras_build.pipeline.text_format import parse
 from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
@@ -231,6 +234,39 @@ def test_scales_are_copied_ahead(name, sm):
     assert loop.count("nv_tileas.async_tiled_load") == 2 and "nv_tileas.tiled_load" not in loop
     assert "cp.async.c" in compiled(KERNELS, name, sm).ptx
     assert check_rings(parse(tileas.encode())) >= 1
+
+
+def padded(scales):
+    """A line of no numbers behind the last scales, as far as vectors of 16 bytes reach."""
+    codes = np.ascontiguousarray(scales).view(np.uint8)
+    wide = np.pad(codes, ((0, 0), (0, -codes.shape[1] % 16)), constant_values=0xFF)
+    return wide.view(scales.dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [*(("e4m3_grouped", steps) for steps in (1, 8, 21)), ("mxfp4_bytes_grouped", 9), ("nvfp4_bytes_grouped", 9)],
+)
+def test_iterations_of_a_group_load_their_scales_once(name, steps):
+    """Also where the last group is not complete: nothing multiplies by what lies behind."""
+    m, n, k, _ = sizes(name)
+    a, a_scale, b, b_scale, out = operands(name, (m, n, steps * k), seed=steps)
+    turned = [b.T, padded(b_scale.T)] if name.startswith("e4m3") else [b, padded(b_scale.T).T]
+    found = run_any(name, "sm_100", [a, padded(a_scale), *turned, out])
+    np.testing.assert_array_equal(found, expected(name, a, a_scale, b, b_scale))
+    module = parse(compiled(KERNELS, name, "sm_100").tileas.encode())
+    [product] = (row(op) for op in module.walk() if op.name == "nv_tileas.async.umma")
+    assert product.scale_steps * k // sizes(name)[-1] >= 16 and check_rings(module) == 4
+
+
+def test_a_ring_of_groups_is_proved():
+    """A group is read once, and may not be overwritten before."""
+    module = parse(compiled(KERNELS, "nvfp4_bytes_grouped", "sm_100").tileas.encode())
+    barriers = [op for op in module.walk() if op.name == "nv_tileas.barrier" and op.prev_op]
+    loop = next(op for op in barriers if op.prev_op.name == "nv_tileas.async_wait")
+    loop.prev_op.attributes["pending"] = IntegerAttr(3, i32)
+    with pytest.raises(InternalError, match="is read before every thread's copies"):
+        check_rings(module)
 
 
 @pytest.mark.parametrize(
