@@ -30,7 +30,7 @@ from .orphans import describe, find_orphans, remove_orphans
 from .partial import Libraries, only_artifacts
 from .progress import BelowLine, Progress
 from .reading import READING
-from .records import Records
+from .records import Records, open_records
 from .running import start_executor
 from .shortcut import Run, Shortcut, Standing
 from .timing import keep_timeline
@@ -82,7 +82,7 @@ class Build:
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.evaluated)
-        self._check_names_first()
+        self._check_first()
         self.records.attach()
         if sys.stdout.isatty():
             sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
@@ -120,25 +120,26 @@ class Build:
         self.progress.evaluated(node)
         self.records.step()
 
-    def _check_names_first(self) -> None:
-        """Look at the command line's names once the build scripts are read: later SCons takes an exit for a failed step."""
+    def _check_first(self) -> None:
+        """Look at names and records once the build scripts are read: later SCons takes an exit for a failed step."""
         main = SCons.Script.Main
         build = main._build_targets
 
         def check_and_build(*arguments):
-            self._refuse_unknown_names()
+            self._refuse_what_cannot_be()
             return build(*arguments)
 
         main._build_targets = check_and_build
 
-    def _refuse_unknown_names(self) -> None:
-        """End SCons for options and targets that nothing is called."""
+    def _refuse_what_cannot_be(self) -> None:
+        """End SCons for options and targets that nothing is called, and where it cannot keep its records."""
         with READING.aside():
             try:
                 refuse_options(READING.sources())
                 # A run of some kernels has not made the nodes of the others.
                 if self.part is None:
                     refuse_targets()
+                open_records()
             except TileirasError as error:
                 fail(error)
 
