@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -28,9 +29,11 @@ class Rows:
         """Whether a test, or its whole file, is no part of a plain run."""
         return name in self.left_out or file in self.left_out
 
-    def every_in(self, file: str) -> int:
-        """Every how many tests of a file one is taken."""
-        return next((every for pattern, every in self.files.items() if fnmatchcase(file, pattern)), 1)
+
+@cache
+def every_in(file: str) -> int:
+    """Every how many tests of a file one is taken."""
+    return next((every for pattern, every in rows().files.items() if fnmatchcase(file, pattern)), 1)
 
 
 @cache
@@ -41,8 +44,19 @@ def rows() -> Rows:
 
 def name_of(path: Path, function: str) -> tuple[str, str]:
     """A file below tests/, and a test in it, as the table names them; files elsewhere have no rows."""
-    file = path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
+    file = _file_of(path)
     return file, f"{file}::{function}"
+
+
+@cache
+def _file_of(path: Path) -> str:
+    return path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
+
+
+def named_files(words: Iterable[str], folder: Path) -> set[Path]:
+    """The files that words of pytest's command line name, alone or with tests in them, seen from ``folder``."""
+    paths = (folder / word.partition("::")[0] for word in words)
+    return {path.resolve() for path in paths if path.is_file()}
 
 
 class Sample:
@@ -60,4 +74,4 @@ class Sample:
         tests = self.tests.setdefault(file, {})
         test = tests.setdefault(function, len(tests))
         case = self.cases[name] = self.cases.get(name, -1) + 1
-        return test % rows().every_in(file) == 0 and case % rows().every.get(name, 1) == 0
+        return test % every_in(file) == 0 and case % rows().every.get(name, 1) == 0

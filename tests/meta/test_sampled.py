@@ -6,7 +6,7 @@ from math import gcd
 
 import pytest
 
-from tests.sampled import TESTS, Sample, rows
+from tests.sampled import TESTS, Sample, every_in, named_files, rows
 from tileiras_build.targets import TARGETS
 
 EVERY, FILES, LEFT_OUT = rows().every, rows().files, rows().left_out
@@ -31,7 +31,7 @@ def test_samples_see_every_target():
 
 
 def test_the_first_and_every_nth_case_are_taken():
-    name, every = next((name, every) for name, every in EVERY.items() if rows().every_in(name.partition("::")[0]) == 1)
+    name, every = next((name, every) for name, every in EVERY.items() if every_in(name.partition("::")[0]) == 1)
     file, _, function = name.partition("::")
     sample = Sample()
     assert [sample.takes(TESTS / file, function) for _ in range(every + 2)] == [
@@ -54,6 +54,13 @@ def test_what_is_left_out_is_never_taken():
     for name in LEFT_OUT:
         file, _, function = name.partition("::")
         assert not Sample().takes(TESTS / file, function or "test_any")
+
+
+def test_what_is_named_is_run_whole():
+    """A folder is not: it has files of all sorts."""
+    words = ["tests/meta", "tests/meta/test_sampled.py::test_ci_runs_all", "meta/../conftest.py"]
+    assert named_files(words[:2], TESTS.parent) == {TESTS / "meta/test_sampled.py"}
+    assert named_files(words, TESTS) == {TESTS / "conftest.py"}
 
 
 def test_ci_runs_all():

@@ -56,10 +56,11 @@ def operands(name, rows, length):
 
 # Every kernel on every target with every other length; each length is seen by every kernel and on every target.
 NUMBERS = [
-    pytest.param(length, name, sm, marks=pytest.mark.exhaustive if (row + column + place) % 2 else ())
+    (length, name, sm)
     for row, length in enumerate(LENGTHS)
     for column, name in enumerate([*OVERLAPPED, "fed_back"])
     for place, sm in enumerate(SMS)
+    if (row + column + place) % 2 == 0
 ]
 
 
