@@ -20,9 +20,9 @@ import numpy as np
 from .. import machine_code, short_sums
 from ..products import BY_BLAS, Factor, add_products, are_for_machine_code, multiply
 from ..syntax import Register
+from .fragments import FOUR, join_rows
 from .registry import helper
 
-FOUR = np.complex128  # any 16 bytes: four numbers of f32
 COLUMNS = 8  # of D that four registers, or two, hold
 GROUP_WARPS = 4  # of a warpgroup
 
@@ -157,8 +157,8 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     if group.machine.options.sums == BY_BLAS:
         return add_one_by_one(group, lefts, rights, list(start))
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
-    steps = [(join_rows(left), join_columns(right)) for left, right in zip(lefts, rights)]
-    halves = steps[0][0].values.shape[1] // rows // 8
+    steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
+    halves = steps[0][0].shape[1] // rows // 8
     fresh = is_zero(start)
     if are_for_machine_code(steps, warps):
         old = None if fresh else stacked(group, start)
@@ -168,7 +168,7 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     inside = total.view(FOUR).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
     if not fresh:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    add_products(total, steps, fresh=fresh)
+    add_products(total, [(left, right.apart) for left, right in steps], fresh=fresh)
     return from_fours(group, inside)
 
 
@@ -185,9 +185,9 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
             start = [np.where(keep, one, other) for one, other in zip(added, alone)]
         return start
     first = max((i for i, keep in enumerate(uniform) if not keep), default=0)
-    count, columns = len(steps[0][0].values), steps[0][1].values.shape[1]
-    pairs = [(left.in_stacks(len(right.values)), right) for left, right, _ in steps[first:]]
-    stack, is_short = len(pairs[0][0].values), steps[0][0].kind in short_sums.KINDS
+    count, columns = steps[0][0].shape[0], steps[0][1].shape[1]
+    pairs = [(left.in_stacks(right.shape[0]), right) for left, right, _ in steps[first:]]
+    stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in short_sums.KINDS
     if not is_short and are_for_machine_code(pairs, stack):
         old = stacked(group, start) if uniform[first] else None
         layout = of_warpgroups(stack, count // stack, columns)
@@ -263,7 +263,7 @@ def add_in_registers(
     fours = np.empty(shape, FOUR)
     if old is not None:
         old = np.ascontiguousarray(old)
-    machine_code.add(fours, old, layout, [(left.values, right.values) for left, right in steps])
+    machine_code.add(fours, old, layout, steps)
     return values_of(group, fours)
 
 
@@ -283,7 +283,7 @@ def of_warps(warps: int, rows: int, halves: int, columns: int) -> machine_code.L
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
     columns_at = np.arange(columns) * halves * 2 * register
-    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register)
+    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register, True)
 
 
 def from_fours(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
@@ -297,20 +297,6 @@ def values_of(group, fours: np.ndarray) -> np.ndarray | list[np.ndarray]:
     """As ``from_fours``, of an array that nobody else has."""
     registers = fours.view(np.float32).reshape(-1, *((group.shape) if group.dense else (group.warps, 32)))
     return registers if group.dense else [group.from_warps(register) for register in registers]
-
-
-def join_rows(factors: list[Factor]) -> Factor:
-    """Matrices A under each other."""
-    if len(factors) == 1:
-        return factors[0]
-    return Factor(np.concatenate([factor.values for factor in factors], axis=1), factors[0].kind)
-
-
-def join_columns(factors: list[Factor]) -> Factor:
-    """Columns of matrices B beside each other, each in the order (e, t)."""
-    values = [factor.values.reshape(-1, 4, 2, factor.values.shape[-1]).swapaxes(1, 2) for factor in factors]
-    joined = np.stack(values, axis=1)
-    return Factor(joined.reshape(len(joined), -1, joined.shape[-1]), factors[0].kind)
 
 
 # -- in the order of the BLAS, which depends on the sizes of matrices: those of the instructions ---------
