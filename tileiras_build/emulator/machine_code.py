@@ -58,6 +58,11 @@ def is_worth_it(multiplications: int) -> bool:
     """Whether a process that will multiply so many times more has multiplied enough in all."""
     global _multiplied
     _multiplied += multiplications
+    return is_ready()
+
+
+def is_ready() -> bool:
+    """Whether the process has multiplied enough."""
     return _multiplied > BEFORE
 
 

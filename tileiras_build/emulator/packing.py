@@ -169,7 +169,7 @@ def _blocks(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]
             lines.append(f"  {name}.ptr = getelementptr i8, ptr %from, i64 {16 * row}")
             lines.append(f"  {name} = load <{each} x {type_}>, ptr {name}.ptr, align 4")
             rows.append(name)
-        columns.append(_turned(rows, f"{first}", f"<{each} x {type_}>", lines))
+        columns.append(turned(rows, f"{first}", f"<{each} x {type_}>", lines))
     stores: list[str] = []
     for part, names in enumerate(columns):
         for k, name in enumerate(names):
@@ -179,7 +179,7 @@ def _blocks(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., int]
     return compiled(text, "pack", 2, 5)
 
 
-def _turned(rows: list[str], prefix: str, type_: str, lines: list[str]) -> list[str]:
+def turned(rows: list[str], prefix: str, type_: str, lines: list[str]) -> list[str]:
     """The columns of a square matrix of rows, by perfect shuffles."""
     count = len(rows)
     half, index = count // 2, range(count)
@@ -210,6 +210,69 @@ def _stored(wide: str, count: int, row: int, k: int, width: int) -> list[str]:
         lines.append(f"  {name}.ptr = getelementptr double, ptr %to.{group}, i64 {k * width + inside}")
         lines.append(f"  store <{ROWS} x double> {part}, ptr {name}.ptr, align 8")
     return lines
+
+
+# -- how large the numbers of registers are ----------------------------------------------------------
+_EXTREMES = """
+declare {type} @llvm.umax.{name}({type}, {type})
+declare {type} @llvm.umin.{name}({type}, {type})
+declare {one} @llvm.vector.reduce.umax.{name}({type})
+declare {one} @llvm.vector.reduce.umin.{name}({type})
+
+define void @extremes(ptr noalias %out, ptr noalias %sources, i64 %blocks, i64 %vectors) {{
+entry:
+  br label %block
+block:
+  %b = phi i64 [0, %entry], [%b.next, %block.end]
+  %most.b = phi {type} [zeroinitializer, %entry], [%most.next, %block.end]
+  %least.b = phi {type} [splat ({one} -1), %entry], [%least.next, %block.end]
+  %b.next = add i64 %b, 1
+  %source.ptr = getelementptr i64, ptr %sources, i64 %b
+  %source.number = load i64, ptr %source.ptr
+  %source = inttoptr i64 %source.number to ptr
+  br label %some
+some:
+  %v = phi i64 [0, %block], [%v.next, %some]
+  %most = phi {type} [%most.b, %block], [%most.next, %some]
+  %least = phi {type} [%least.b, %block], [%least.next, %some]
+  %v.next = add i64 %v, 1
+  %from = getelementptr {type}, ptr %source, i64 %v
+  %bits = load {type}, ptr %from, align 4
+  %magnitude = and {type} %bits, splat ({one} {mask})
+  %less = sub {type} %magnitude, splat ({one} 1)
+  %most.next = call {type} @llvm.umax.{name}({type} %most, {type} %magnitude)
+  %least.next = call {type} @llvm.umin.{name}({type} %least, {type} %less)
+  %is_last.v = icmp eq i64 %v.next, %vectors
+  br i1 %is_last.v, label %block.end, label %some
+block.end:
+  %is_last.b = icmp eq i64 %b.next, %blocks
+  br i1 %is_last.b, label %done, label %block
+done:
+  %largest = call {one} @llvm.vector.reduce.umax.{name}({type} %most.next)
+  %smallest.less = call {one} @llvm.vector.reduce.umin.{name}({type} %least.next)
+  %smallest = add {one} %smallest.less, 1
+  store {one} %largest, ptr %out
+  %second = getelementptr {one}, ptr %out, i64 1
+  store {one} %smallest, ptr %second
+  ret void
+}}
+"""
+_MAGNITUDES = {"i16": (np.uint16, 0x7FFF), "i32": (np.uint32, 0x7FFFE000)}
+
+
+def magnitudes(blocks: Sequence[np.ndarray], kind: str) -> np.ndarray:
+    """The bits of the largest magnitude and of the smallest but zero (0 if there is none) in blocks of a kind, all of one size."""
+    type_, _ = WIDEN[kind]
+    out, sources = np.empty(2, _MAGNITUDES[type_][0]), np.array([address(block) for block in blocks])
+    _extremes(type_)(address(out), address(sources), len(sources), blocks[0].nbytes // 32)
+    return out
+
+
+@lru_cache
+def _extremes(type_: str) -> Callable[..., int]:
+    lanes, mask = {"i16": 16, "i32": 8}[type_], _MAGNITUDES[type_][1]
+    text = _EXTREMES.format(type=f"<{lanes} x {type_}>", name=f"v{lanes}{type_}", one=type_, mask=mask)
+    return compiled(text, "extremes", 2, 2)
 
 
 # -- from arrays -------------------------------------------------------------------------------------

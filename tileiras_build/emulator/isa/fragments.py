@@ -11,6 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import machine_code
+from ..packing import kind_of, magnitudes
 from ..products import NUMBERS, Factor
 
 ROWS, WORDS = 8, 4  # of a block
@@ -49,6 +51,15 @@ class Fragment(Factor):
         if self.is_apart:
             words = words.reshape(warps, len(lines), ROWS // 2, 2, -1).swapaxes(2, 3)
         return self.code.decode(np.ascontiguousarray(words)[..., None].view(np.uint32)).reshape(self.shape)
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        kind = kind_of(self)
+        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__:
+            return super().extremes
+        bits = magnitudes([block for line in self.blocks for block in line], kind)
+        largest, smallest = self.code.decode(bits.astype(np.uint32)).reshape(2, -1)[:, 0].tolist()
+        return largest, smallest
 
     @property
     def apart(self) -> Fragment:
