@@ -13,7 +13,7 @@ import ctypes.util
 
 import numpy as np
 
-from . import functions
+from . import elements, functions
 from .formats import f32, f64, halves, join_halves, narrow, u16, u32, u64, widen
 from .runtime import exporter
 
@@ -99,6 +99,8 @@ _LOW29, _HALF29 = u64(0x1FFFFFFF), u64(0x10000000)
 @export
 def fma32(a, b, c):
     """Correctly rounded float32 fused multiply-add (the product is exact in float64)."""
+    if (by_code := elements.apply("fma", a, b, c)) is not None:
+        return by_code
     p = np.multiply(a, b, dtype=f64)
     s = p + c
     r = s.astype(f32)
@@ -148,6 +150,8 @@ def extreme(name: str, a, b, nan: bool = False, xorsign: bool = False):
         sign = np.signbit(a) != np.signbit(b)
         r = extreme(name, np.abs(a), np.abs(b), nan)
         return np.where(sign, -r, r)
+    if a.dtype == f32 and (by_code := elements.apply(name, a, b)) is not None:
+        return by_code
     if nan:
         r = np.minimum(a, b) if name == "min" else np.maximum(a, b)
     else:
@@ -178,6 +182,14 @@ def high_word(x):
 def approximate(name: str, x):
     """ex2, lg2, sin, cos, tanh of float32, and rcp, sqrt, rsqrt in the precision of x."""
     return _APPROXIMATE[name](x) if name in _APPROXIMATE else functions.evaluate(name, x)
+
+
+@export
+def approximate_flushed(name: str, x):
+    """As ``approximate``, with .ftz."""
+    if name == "ex2" and (by_code := elements.apply("ex2.ftz", x)) is not None:
+        return by_code
+    return flush(approximate(name, flush(x)))
 
 
 _APPROXIMATE = {

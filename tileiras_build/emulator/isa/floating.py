@@ -205,7 +205,9 @@ def handle_transcendental(e, ins):
     if is_small(ins):
         return emit_small(e, ins, ins.op)
     kind = ins.mods[-1]
-    store_float(e, ins, kind, f"approximate({ins.op!r}, {flushed(e, ins, ins.args[1], kind)})")
+    value, is_flushed = e.use(ins.args[1], kind), "ftz" in ins.mods and kind == "f32"
+    result = f"{'approximate_flushed' if is_flushed else 'approximate'}({ins.op!r}, {value})"
+    store_float(e, ins, kind, result, flush_result=False)
 
 
 _TESTS = {
