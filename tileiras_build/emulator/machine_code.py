@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -38,10 +38,30 @@ class Layout:
     vector: int
     is_apart: bool = False
 
+    register: int | None = None  # how far registers are from each other, of which rows and columns hold whole ones
+
     @property
     def stack(self) -> int:
         """How many matrices there are."""
         return len(self.rows)
+
+    @cached_property
+    def olds(self) -> Olds:
+        """Where the sums before are, in an array of this layout or in arrays for each register."""
+        if self.register is None:
+            zeros = np.zeros_like(self.rows), np.zeros_like(self.columns)
+            return Olds((zeros[0], self.rows), (zeros[1], self.columns), (0, self.vector))
+        rows, columns = (np.divmod(places, self.register) for places in (self.rows, self.columns))
+        return Olds(rows, columns, (self.vector // self.register, 0))
+
+
+@dataclass(frozen=True)
+class Olds:
+    """(array, number in it) of rows, of columns, and of the second four columns; they add up."""
+
+    rows: tuple[np.ndarray, np.ndarray]
+    columns: tuple[np.ndarray, np.ndarray]
+    vector: tuple[int, int]
 
 
 def plain(total: np.ndarray) -> Layout | None:
@@ -67,32 +87,37 @@ def is_ready() -> bool:
 
 
 def add(
-    out: np.ndarray, old: np.ndarray | None, layout: Layout, steps: Sequence[tuple[Matrices, Matrices]]
+    out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]]
 ) -> None:
-    """Let ``out`` be ``old`` (None: zeros) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
+    """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
-    ``old`` may be ``out``. Every sum of products has to be exact in float64, and finite.
+    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. Every sum of products
+    has to be exact in float64, and finite.
     """
     shapes = [side.shape for side in steps[0]]
     code = _adder(shapes[0][2])
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
     a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
-    rows, per_matrix = address(layout.rows), layout.rows.itemsize * layout.rows.shape[1]
+    tables = [layout.rows, *layout.olds.rows]
+    columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
+    olds = np.array([address(array) for array in old])
     for first in range(0, layout.stack, each):
         count = min(each, layout.stack - first)
         a.pack(first, count)
         b.pack(first, count)
+        rows = [address(table[first:]) for table in tables]
         code(
-            address(out), None if old is None else address(old), a.address, b.address, rows + first * per_matrix,
-            address(layout.columns), len(steps), count, layout.rows.shape[1], len(layout.columns), a.step, b.step,
-            a.matrix, b.matrix, layout.row, layout.vector,
+            address(out), address(olds) if old else None, a.address, b.address, *rows, *columns, len(steps), count,
+            layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
+            *layout.olds.vector,
         )  # fmt: skip
 
 
 # -- the code ----------------------------------------------------------------------------------------
-_POINTERS = ("out", "old", "as", "bs", "rows", "columns")
-_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector")
+_PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
+_POINTERS = ("out", "olds", "as", "bs", *_PLACES)
+_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in")
 
 
 @lru_cache(maxsize=16)
@@ -104,7 +129,7 @@ def _adder(k: int) -> Callable[..., int]:
 _LOOPS = """
 define void @add({parameters}) {{
 entry:
-  %is_old = icmp ne ptr %old, null
+  %is_old = icmp ne ptr %olds, null
   br label %stack
 stack:
   %s = phi i64 [0, %entry], [%s.next, %stack.end]
@@ -133,6 +158,16 @@ four:
 {places}
   br i1 %is_old, label %load, label %begin
 load:
+  %c.old.ptr = getelementptr i64, ptr %columns.old, i64 %c
+  %c.old = load i64, ptr %c.old.ptr
+  %c.in.ptr = getelementptr i64, ptr %columns.in, i64 %c
+  %c.in = load i64, ptr %c.in.ptr
+  %r.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.number
+  %r.old = load i64, ptr %r.old.ptr
+  %r.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.number
+  %r.in = load i64, ptr %r.in.ptr
+  %old.0 = add i64 %r.old, %c.old
+  %in.0 = add i64 %r.in, %c.in
 {loads}
   br label %begin
 begin:
@@ -168,7 +203,15 @@ done:
 _WIDE, _SINGLE = f"<{LANES} x double>", f"<{LANES} x float>"
 _PLACE = """  %i{i}.{v} = add i64 %first.{i}, %at.{v}
   %p{i}.{v} = getelementptr float, ptr %out, i64 %i{i}.{v}"""
-_LOAD = f"""  %q{{i}}.{{v}} = getelementptr float, ptr %old, i64 %i{{i}}.{{v}}
+_OLD = """  %old.at.{v} = mul i64 %vector.old, {v}
+  %old.number.{v} = add i64 %old.0, %old.at.{v}
+  %old.ptr.{v} = getelementptr i64, ptr %olds, i64 %old.number.{v}
+  %old.address.{v} = load i64, ptr %old.ptr.{v}
+  %old.{v}.array = inttoptr i64 %old.address.{v} to ptr
+  %in.at.{v} = mul i64 %vector.in, {v}
+  %in.number.{v} = add i64 %in.0, %in.at.{v}"""
+_LOAD = f"""  %in{{i}}.{{v}} = add i64 %in.number.{{v}}, %row.{{i}}
+  %q{{i}}.{{v}} = getelementptr float, ptr %old.{{v}}.array, i64 %in{{i}}.{{v}}
   %l{{i}}.{{v}} = load {_SINGLE}, ptr %q{{i}}.{{v}}, align 4"""
 _START = f"  %o{{i}}.{{v}} = phi {_SINGLE} [zeroinitializer, %four], [%l{{i}}.{{v}}, %load]"
 _SUM = f"  %x{{i}}.{{v}} = phi {_SINGLE} [%o{{i}}.{{v}}, %begin], [%y{{i}}.{{v}}, %step]"
@@ -195,7 +238,7 @@ def _text(k: int) -> str:
     vectors = [f"  %at.{v} = mul i64 %vector, {v}" for v in range(VECTORS)]
     return _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, each(_PLACE)]), loads=each(_LOAD),
+        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, each(_PLACE)]), loads="\n".join([*(_OLD.format(v=v) for v in range(VECTORS)), each(_LOAD)]),
         starts=each(_START), sums=each(_SUM), products="\n".join([*map(_one_of_k, range(k)), each(_ADD, k=k - 1)]),
         stores=each(_STORE),
     )  # fmt: skip

@@ -167,7 +167,7 @@ def add_products(
     if sums == BY_BLAS:
         return _add_by_blas(total, steps, fresh)
     if (layout := machine_code.plain(total)) is not None and are_for_machine_code(steps, len(total)):
-        return machine_code.add(total, None if fresh else total, layout, steps)
+        return machine_code.add(total, [] if fresh else [total], layout, steps)
     ways = [_Way(left, right) for left, right in steps]
     room = None
     for part in parts(total.shape, max(way.k for way in ways)):

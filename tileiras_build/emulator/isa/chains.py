@@ -161,7 +161,7 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     halves = steps[0][0].shape[1] // rows // 8
     fresh = is_zero(start)
     if are_for_machine_code(steps, warps):
-        old = None if fresh else stacked(group, start)
+        old = [] if fresh else registers_of(group, start)
         layout = of_warps(warps, rows, halves, columns)
         return add_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps)
     total = np.empty((warps, rows * halves * 8, columns * COLUMNS), np.float32)
@@ -189,7 +189,7 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
     pairs = [(left.in_stacks(right.shape[0]), right) for left, right, _ in steps[first:]]
     stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in short_sums.KINDS
     if not is_short and are_for_machine_code(pairs, stack):
-        old = stacked(group, start) if uniform[first] else None
+        old = registers_of(group, start) if uniform[first] else []
         layout = of_warpgroups(stack, count // stack, columns)
         return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs)
     pairs = [(left, right.apart) for left, right in pairs]
@@ -225,44 +225,27 @@ def is_zero(start: Sequence[np.ndarray]) -> bool:
 
 
 def stacked(group, values: Sequence[np.ndarray]) -> np.ndarray:
-    """Registers (…, warps, 8) of fours of lanes; without a copy where they are what ``from_fours`` has returned."""
-    whole = _whole(group, values)
-    if whole is None:
-        whole = np.empty((len(values), group.warps, 32), np.float32)
-        for out, value in zip(whole, values):
-            out[...] = group.to_warps(value)
+    """Registers (…, warps, 8) of fours of lanes."""
+    whole = np.empty((len(values), group.warps, 32), np.float32)
+    for out, value in zip(whole, values):
+        out[...] = group.to_warps(value)
     return whole.view(FOUR)
 
 
-def _whole(group, values: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The array whose items are ``values``, in order."""
-    base = getattr(values[0], "base", None)
-    if (
-        not group.dense
-        or not isinstance(base, np.ndarray)
-        or base.dtype != FOUR
-        or base.size * 4 != len(values) * group.size
-    ):
-        return None
-    if any(value.base is not base or value.shape != group.shape for value in values):
-        return None
-    start, size = base.ctypes.data, group.size * 4
-    if any(value.__array_interface__["data"][0] != start + i * size for i, value in enumerate(values)):
-        return None
-    return base.view(np.float32).reshape(len(values), -1, 32)
+def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Registers (warps, 32), each in one piece of memory."""
+    return [np.ascontiguousarray(group.to_warps(value)) for value in values]
 
 
 def add_in_registers(
     group,
     shape: tuple[int, int],
-    old: np.ndarray | None,
+    old: list[np.ndarray],
     layout: machine_code.Layout,
     steps: list[tuple[Factor, Factor]],
 ) -> np.ndarray | list[np.ndarray]:
     """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
     fours = np.empty(shape, FOUR)
-    if old is not None:
-        old = np.ascontiguousarray(old)
     machine_code.add(fours, old, layout, steps)
     return values_of(group, fours)
 
@@ -273,7 +256,7 @@ def of_warpgroups(stack: int, each: int, columns: int) -> machine_code.Layout:
     register = stack * each * GROUP_WARPS * 32
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
-    return machine_code.Layout(rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True)
+    return machine_code.Layout(rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True, register)
 
 
 @lru_cache(maxsize=64)
@@ -283,7 +266,7 @@ def of_warps(warps: int, rows: int, halves: int, columns: int) -> machine_code.L
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
     columns_at = np.arange(columns) * halves * 2 * register
-    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register, True)
+    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register, True, register)
 
 
 def from_fours(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
