@@ -164,6 +164,8 @@ _TO_BRAIN = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
   %kept = lshr <8 x i32> %sum, splat (i32 16)
   %y = trunc <8 x i32> %kept to <8 x i16>
   %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
+_PLAIN = """  %y = {name} <8 x float> %x0, %x1
+  %bad = fcmp uno <8 x float> %y, zeroinitializer"""
 # Of equal numbers, which may be zeros of either sign, both have the bits that the result has, or one does.
 _EXTREME = """  %first = fcmp {wins} <8 x float> %x0, %x1
   %same = fcmp oeq <8 x float> %x0, %x1
@@ -181,6 +183,9 @@ OPERATIONS = {
     "fma": Operation(_FMA, 1 << 22, 3, "fma"),
     "f16": Operation(_TO_HALF, 1 << 22, feature="f16c", result=np.uint16),
     "bf16": Operation(_TO_BRAIN, 1 << 22, result=np.uint16),
+    "add": Operation(_PLAIN.format(name="fadd"), 1 << 24, 2),
+    "sub": Operation(_PLAIN.format(name="fsub"), 1 << 24, 2),
+    "mul": Operation(_PLAIN.format(name="fmul"), 1 << 24, 2),
     "max": Operation(_EXTREME.format(wins="ogt", join="and"), 1 << 24, 2),
     "min": Operation(_EXTREME.format(wins="olt", join="or"), 1 << 24, 2),
 }

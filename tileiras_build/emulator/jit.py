@@ -42,5 +42,9 @@ def has(feature: str) -> bool:
 
 
 def address(array: np.ndarray) -> int:
-    """Where an array begins."""
-    return array.__array_interface__["data"][0]  # in a quarter of the time of array.ctypes.data
+    """Where an array begins, from the field of its C structure: what Python gives costs several times as much."""
+    return _pointer(id(array) + _DATA).value
+
+
+_pointer = ctypes.c_size_t.from_address
+_DATA = object.__basicsize__  # after the head of every object (NumPy C API, PyArrayObject: PyObject_HEAD; char *data)

@@ -36,6 +36,12 @@ def bits32(x):
 
 
 @export
+def tidy(x):
+    """A float32 result, NaNs canonical."""
+    return bits32(x).view(f32)
+
+
+@export
 def bits64(x):
     """Bits of a float64 result, NaNs canonical."""
     nan = np.isnan(x)
@@ -113,6 +119,16 @@ def fma32(a, b, c):
         cc = np.broadcast_to(c, r.shape)[pick].astype(f64)
         r[pick] = sum_odd(np.broadcast_to(p, r.shape)[pick], cc).astype(f32)
     return r
+
+
+_NEAREST = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "fma": fma32}
+
+
+@export
+def paired(name: str, *values):
+    """One half of an operation of f32x2 that rounds to nearest even, NaNs canonical."""
+    by_code = elements.apply(name, *values)  # which makes no NaN
+    return tidy(_NEAREST[name](*values)) if by_code is None else by_code
 
 
 _libm = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
