@@ -38,21 +38,27 @@ class Operation:
 
 def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
     """An operation of arrays of float32 of one shape, or numbers in place of some; None where NumPy has to do it."""
-    size, shape = max((operand.size, operand.shape) for operand in operands)
+    largest = operands[0]
+    for operand in operands:
+        if operand.size > largest.size:
+            largest = operand
+    size, shape = largest.size, largest.shape
     if size < FEWEST or size % LANES:
         return None
     operation = OPERATIONS[name]
-    alike = [operand.shape == shape for operand in operands]
     if _done[name] <= operation.before:
         _done[name] += size
         return None
-    for operand, is_alike in zip(operands, alike):
-        if operand.dtype != np.float32 or (not operand.flags.c_contiguous if is_alike else operand.ndim):
+    given, alike = [], []
+    for operand in operands:
+        is_alike = operand.shape == shape
+        if operand.dtype != np.float32 or not (operand.flags.c_contiguous if is_alike else operand.ndim == 0):
             return None
+        given.append(operand if is_alike else np.asarray(operand))
+        alike.append(is_alike)
     if operation.feature and not has(operation.feature):
         return None
     out = np.empty(shape, operation.result)
-    given = [operand if is_alike else np.asarray(operand) for operand, is_alike in zip(operands, alike)]
     bad = _code(name, tuple(alike))(address(out), *map(address, given), size // LANES)
     return None if bad else out
 

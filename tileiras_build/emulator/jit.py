@@ -33,7 +33,7 @@ def compiled(text: str, name: str, pointers: int, numbers: int, result: type | N
     return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(engine.get_function_address(name))
 
 
-@lru_cache(maxsize=1)
+@lru_cache
 def has(feature: str) -> bool:
     """Whether this CPU has a feature, by LLVM's name of it."""
     from llvmlite import binding as llvm
