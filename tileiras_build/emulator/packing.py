@@ -257,11 +257,13 @@ done:
   ret void
 }}
 """
-_MAGNITUDES = {"i16": (np.uint16, 0x7FFF), "i32": (np.uint32, 0x7FFFE000)}
+# Of a type: the one of its bits, and a mask of those of magnitudes.
+_MAGNITUDES = {"i16": (np.uint16, "i16", 0x7FFF), "i32": (np.uint32, "i32", 0x7FFFE000), "float": (np.uint32, "i32", 0x7FFFFFFF)}
 
 
 def magnitudes(blocks: Sequence[np.ndarray], kind: str) -> np.ndarray:
-    """The bits of the largest magnitude and of the smallest but zero (0 if there is none) in blocks of a kind, all of one size."""
+    """The bits of the largest magnitude and of the smallest but zero (0 if there is none) in blocks of a kind, each in one piece
+    of memory, all of one size: a multiple of 32 bytes."""
     type_, _ = WIDEN[kind]
     out, sources = np.empty(2, _MAGNITUDES[type_][0]), np.array([address(block) for block in blocks])
     _extremes(type_)(address(out), address(sources), len(sources), blocks[0].nbytes // 32)
@@ -270,8 +272,9 @@ def magnitudes(blocks: Sequence[np.ndarray], kind: str) -> np.ndarray:
 
 @lru_cache
 def _extremes(type_: str) -> Callable[..., int]:
-    lanes, mask = {"i16": 16, "i32": 8}[type_], _MAGNITUDES[type_][1]
-    text = _EXTREMES.format(type=f"<{lanes} x {type_}>", name=f"v{lanes}{type_}", one=type_, mask=mask)
+    _, one, mask = _MAGNITUDES[type_]
+    lanes = 256 // int(one[1:])
+    text = _EXTREMES.format(type=f"<{lanes} x {one}>", name=f"v{lanes}{one}", one=one, mask=mask)
     return compiled(text, "extremes", 2, 2)
 
 

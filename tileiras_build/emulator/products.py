@@ -109,11 +109,22 @@ class Factor:
     @property
     def extremes(self) -> tuple[float, float]:
         """The largest magnitude and, at most, the smallest but zero."""
+        if (bits := self.extreme_bits()) is not None:
+            largest, smallest = bits.view(self.values.dtype).tolist()
+            return largest, smallest
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         largest = float(bits.max().view(self.values.dtype))
         if self.numbers.lowest >= FEW:
             return largest, 2.0**self.numbers.lowest  # the smallest unit of the type says enough
         return largest, float(((bits - one).min() + one).view(self.values.dtype))  # a zero less one is the largest of all
+
+    def extreme_bits(self) -> np.ndarray | None:
+        """The bits of both, by machine code; None where NumPy has to find them."""
+        kind, values = packing.kind_of(self), self.values
+        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__ or values.nbytes % 32:
+            return None
+        in_one_piece = values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous
+        return packing.magnitudes([values], kind) if in_one_piece and values.size else None
 
     def unit_of(self, smallest: np.ndarray | float) -> np.ndarray:
         """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""

@@ -58,7 +58,8 @@ class Fragment(Factor):
         if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__:
             return super().extremes
         bits = magnitudes([block for line in self.blocks for block in line], kind)
-        largest, smallest = self.code.decode(bits.astype(np.uint32)).reshape(2, -1)[:, 0].tolist()
+        words = bits.astype(np.uint32).reshape(2, 1, 1)
+        largest, smallest = self.code.decode(words).reshape(2, -1)[:, 0].tolist()
         return largest, smallest
 
     @property
