@@ -49,12 +49,13 @@ def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
     if _done[name] <= operation.before:
         _done[name] += size
         return None
-    given, alike = [], []
+    given: list[np.ndarray] = []
+    alike: list[bool] = []
     for operand in operands:
         is_alike = operand.shape == shape
         if operand.dtype != np.float32 or not (operand.flags.c_contiguous if is_alike else operand.ndim == 0):
             return None
-        given.append(operand if is_alike else np.asarray(operand))
+        given.append(np.asarray(operand))
         alike.append(is_alike)
     if operation.feature and not has(operation.feature):
         return None
@@ -98,7 +99,7 @@ _NUMBER = """  %x{i}.one = load float, ptr %in{i}, align 4
 @lru_cache
 def _code(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
     operation = OPERATIONS[name]
-    lines = {is_alike: [] for is_alike in (True, False)}
+    lines: dict[bool, list[str]] = {True: [], False: []}
     for i, is_alike in enumerate(alike):
         lines[is_alike].append((_VECTOR if is_alike else _NUMBER).format(i=i))
     text = _LOOP.format(
@@ -108,7 +109,7 @@ def _code(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
     return compiled(text, "apply", 1 + operation.operands, 1, ctypes.c_int64)
 
 
-_TYPES = {np.float32: "float", np.uint16: "i16"}
+_TYPES: dict[type[np.generic], str] = {np.float32: "float", np.uint16: "i16"}
 
 
 # -- the operations ----------------------------------------------------------------------------------
@@ -120,7 +121,9 @@ def _power(smallest: str) -> str:
     """IR of 2^x: with n the integer next to x, the Taylor series of 2^(x - n) of degree 13, whose rest is below 2^-57 of the
     sum; the exponent is added to the bits. What may round to either of two float32 (2^-48 of the sum from the middle, as in
     ``functions.py``) is bad. ``smallest`` says what becomes of results below 2^-126."""
-    lines = [f"  %p13 = fadd <8 x double> splat (double {_double(math.log(2) ** 13 / math.factorial(13))}), zeroinitializer"]
+    lines = [
+        f"  %p13 = fadd <8 x double> splat (double {_double(math.log(2) ** 13 / math.factorial(13))}), zeroinitializer"
+    ]
     for k in range(12, -1, -1):
         term = f"splat (double {_double(math.log(2) ** k / math.factorial(k))})"
         lines.append(

@@ -186,7 +186,9 @@ class Group:
             child = Group(self.machine, self.cta[rows], self.tid, registers, self, ("rows", rows))
         elif self.product and mask.shape[0] == 1:
             columns = np.flatnonzero(mask[0])
-            child = Group(self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", neighbors(columns)))
+            child = Group(
+                self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", neighbors(columns))
+            )
         else:
             i, j = np.nonzero(np.broadcast_to(mask, self.shape))
             cta = self.cta[i, 0] if self.product else self.cta[0, j]

@@ -86,9 +86,7 @@ def is_ready() -> bool:
     return _multiplied > BEFORE
 
 
-def add(
-    out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]]
-) -> None:
+def add(out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]]) -> None:
     """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
     ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. Every sum of products

@@ -20,7 +20,7 @@ APART = np.concatenate([IN_ORDER[::2], IN_ORDER[1::2]])
 
 
 class Matrices(Protocol):
-    """What is packed: ``values`` (stack, rows, k), or ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words) of the
+    """What is packed: ``values`` (stack, rows, k), or if there are any ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words) of the
     numbers of a ``kind``, warps of which ``fold`` are one matrix."""
 
     @property
@@ -28,7 +28,7 @@ class Matrices(Protocol):
     @property
     def values(self) -> np.ndarray: ...
     @property
-    def blocks(self) -> list[list[np.ndarray]] | None: ...
+    def blocks(self) -> Sequence[Sequence[np.ndarray]]: ...
     @property
     def fold(self) -> int: ...
     @property
@@ -37,7 +37,7 @@ class Matrices(Protocol):
 
 def kind_of(factor: Matrices) -> str | None:
     """The type of the numbers that are packed, a row of ``WIDEN``; None where they cannot be."""
-    if factor.blocks is not None:
+    if factor.blocks:
         return {"f16": "f16", "bf16": "bf16", "tf32": "tf32"}.get(factor.kind)
     return {np.dtype(np.float16): "f16", np.dtype(np.float32): "f32"}.get(factor.values.dtype)
 
@@ -53,7 +53,7 @@ class Side:
         self.address, self.step = address(self.out), self.out[0].size
         self.matrix = 0 if self.is_shared else rows * k
         order = APART if is_apart and side else IN_ORDER[: self.width]
-        prepare = self.from_arrays if steps[0].blocks is None else self.from_registers
+        prepare = self.from_registers if steps[0].blocks else self.from_arrays
         self.pack_some = prepare(steps, order)
 
     def pack(self, first: int, count: int) -> None:
@@ -88,12 +88,16 @@ class Side:
                 depth = k // len(line)
                 for column, block in enumerate(line):
                     sources.append(address(block))
-                    places.append(self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width))
+                    places.append(
+                        self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
+                    )
         table = np.array([sources, places])
         per_warp = self.matrix // fold  # warps of one matrix have their rows after each other
 
         def pack(first: int, count: int) -> None:
-            call(address(table[0]), address(table[1]), len(sources), first * fold, count * fold, per_warp, self.width * k)
+            call(
+                address(table[0]), address(table[1]), len(sources), first * fold, count * fold, per_warp, self.width * k
+            )
 
         return pack
 
@@ -206,7 +210,9 @@ def _stored(wide: str, count: int, row: int, k: int, width: int) -> list[str]:
         if count > ROWS:
             indices = ", ".join(f"i32 {first + i}" for i in range(ROWS))
             part = f"{wide}.part.{first}"
-            lines.append(f"  {part} = shufflevector <{count} x double> {wide}, <{count} x double> poison, <{ROWS} x i32> <{indices}>")
+            lines.append(
+                f"  {part} = shufflevector <{count} x double> {wide}, <{count} x double> poison, <{ROWS} x i32> <{indices}>"
+            )
         lines.append(f"  {name}.ptr = getelementptr double, ptr %to.{group}, i64 {k * width + inside}")
         lines.append(f"  store <{ROWS} x double> {part}, ptr {name}.ptr, align 8")
     return lines
@@ -258,7 +264,11 @@ done:
 }}
 """
 # Of a type: the one of its bits, and a mask of those of magnitudes.
-_MAGNITUDES = {"i16": (np.uint16, "i16", 0x7FFF), "i32": (np.uint32, "i32", 0x7FFFE000), "float": (np.uint32, "i32", 0x7FFFFFFF)}
+_MAGNITUDES = {
+    "i16": (np.uint16, "i16", 0x7FFF),
+    "i32": (np.uint32, "i32", 0x7FFFE000),
+    "float": (np.uint32, "i32", 0x7FFFFFFF),
+}
 
 
 def magnitudes(blocks: Sequence[np.ndarray], kind: str) -> np.ndarray:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,7 +65,7 @@ class Factor:
     ``kind`` is a row of ``NUMBERS``, or f64, which ``multiply`` does not take: its products are not exact.
     """
 
-    blocks: list[list[np.ndarray]] | None = None  # where the numbers are in registers (``packing.Matrices``)
+    blocks: Sequence[Sequence[np.ndarray]] = ()  # where the numbers are in registers (``packing.Matrices``)
     fold = 1  # how many of their warps are one matrix
 
     def __init__(self, values: np.ndarray, kind: str):
@@ -116,7 +117,8 @@ class Factor:
         largest = float(bits.max().view(self.values.dtype))
         if self.numbers.lowest >= FEW:
             return largest, 2.0**self.numbers.lowest  # the smallest unit of the type says enough
-        return largest, float(((bits - one).min() + one).view(self.values.dtype))  # a zero less one is the largest of all
+        smallest = (bits - one).min() + one  # a zero less one is the largest of all
+        return largest, float(smallest.view(self.values.dtype))
 
     def extreme_bits(self) -> np.ndarray | None:
         """The bits of both, by machine code; None where NumPy has to find them."""
@@ -196,7 +198,7 @@ def are_for_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> bool
     (_, m, k), n = left.shape, right.shape[1]
     if k > machine_code.MOST_DEPTH or not all(map(_needs_float64, steps)):
         return False
-    sides = [(packing.kind_of(side), side.blocks is None) for step in steps for side in step]
+    sides = [(packing.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
         return False
     return machine_code.is_worth_it(stack * m * n * k * len(steps)) and all(map(_is_exact, steps))

@@ -256,7 +256,9 @@ def of_warpgroups(stack: int, each: int, columns: int) -> machine_code.Layout:
     register = stack * each * GROUP_WARPS * 32
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
-    return machine_code.Layout(rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True, register)
+    return machine_code.Layout(
+        rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True, register
+    )
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ Their numbers stay there until NumPy needs them in order; machine code takes the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +31,7 @@ class Fragment(Factor):
     """Matrices (stack, rows, k) in ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words), of which ``fold`` warps
     are the rows of one matrix. ``code`` says what the words hold. ``is_apart``: of eight rows the even ones come first."""
 
-    def __init__(self, blocks: list[list[np.ndarray]], kind: str, code: Code, fold: int = 1, is_apart: bool = False):
+    def __init__(self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: Code, fold: int = 1, is_apart: bool = False):
         self.blocks, self.kind, self.numbers = blocks, kind, NUMBERS[kind]
         self.code, self.fold, self.is_apart = code, fold, is_apart
 
@@ -79,6 +79,6 @@ def join_rows(factors: list[Factor]) -> Factor:
     if len(factors) == 1:
         return factors[0]
     first = factors[0]
-    if all(isinstance(factor, Fragment) for factor in factors):
+    if isinstance(first, Fragment) and all(factor.blocks for factor in factors):
         return Fragment([line for factor in factors for line in factor.blocks], first.kind, first.code)
     return Factor(np.concatenate([factor.values for factor in factors], axis=1), first.kind)
