@@ -44,6 +44,11 @@ def finite(rng) -> np.ndarray:
     return bits.view(np.float32)
 
 
+def ties(x: np.ndarray) -> np.ndarray:
+    """Numbers in the middle of two bfloat16."""
+    return (x.view(np.uint32) & np.uint32(0xFFFF0000) | np.uint32(0x8000)).view(np.float32)
+
+
 OPERATIONS = {
     "ex2": lambda x, y: functions.evaluate("ex2", np.concatenate([x, np.linspace(-126, 130, COUNT, dtype=np.float32)])),
     "ex2.ftz": lambda x, y: numerics.approximate_flushed("ex2", np.concatenate([x, 200 * np.sin(y)])),
@@ -54,7 +59,7 @@ OPERATIONS = {
     "sub": lambda x, y: numerics.paired("sub", x, y),
     "mul": lambda x, y: numerics.paired("mul", x, y / 4),
     "f16": lambda x, y: formats.narrow("f16", np.concatenate([x, np.sin(y), np.sin(y) / 40000])),
-    "bf16": lambda x, y: formats.narrow("bf16", x),
+    "bf16": lambda x, y: formats.narrow("bf16", np.concatenate([x, ties(x)])),
 }
 
 

@@ -32,13 +32,13 @@ def always(monkeypatch):
     monkeypatch.setattr(machine_code, "BEFORE", -1)
 
 
-@pytest.mark.parametrize("fold", [1, 2])
+@pytest.mark.parametrize("fold", [1, 2, WARPS])
 @pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
 def test_products_of_registers(kind, fold, always, monkeypatch):
     rng = np.random.default_rng(fold)
     steps = []
     for _ in range(2):
-        left = join_rows([fragment(rng, kind, 2, 2) for _ in range(3 - fold)]).in_stacks(WARPS // fold)
+        left = join_rows([fragment(rng, kind, 2, 2) for _ in range(2 if fold == 1 else 1)]).in_stacks(WARPS // fold)
         right = Fragment([[words(rng, kind)[: WARPS // fold] for _ in range(2)] for _ in range(3)], kind, CODES[kind])
         steps.append((left, right.apart))
     monkeypatch.setattr(machine_code, "TOGETHER", 1)  # a matrix at a time

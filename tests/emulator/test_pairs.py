@@ -53,6 +53,11 @@ def test_pairs_that_leave_their_block():
         assert bits(body, A, B)[0] == expected(A + B + A).tolist()
 
 
+def test_nans_that_have_been_added_are_canonical():
+    body = "add.f32 v0, a, b; neg.f32 v0, v0; mov.b64 w2, {v0, v0}; mov.b64 {x, y}, w2;"
+    assert bits(body, A[2:3], B[2:3]) == [[NAN], [NAN]]
+
+
 @pytest.mark.parametrize("pattern", [0x7F800001, 0xFFC12345])
 def test_bits_of_nans_that_nobody_has_added_stay(pattern):
     word = np.full(4, pattern, np.uint32)

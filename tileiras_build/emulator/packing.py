@@ -81,7 +81,7 @@ class Side:
 
     def from_registers(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], None]:
         call, fold = _blocks(kind_of(steps[0]), self.width, tuple(order.tolist())), steps[0].fold
-        k = steps[0].shape[2]
+        _, rows, k = steps[0].shape
         sources, places = [], []
         for number, factor in enumerate(steps):
             for row, line in enumerate(factor.blocks):
@@ -92,7 +92,7 @@ class Side:
                         self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
                     )
         table = np.array([sources, places])
-        per_warp = self.matrix // fold  # warps of one matrix have their rows after each other
+        per_warp = rows * k // fold  # warps of one matrix have their rows after each other
 
         def pack(first: int, count: int) -> None:
             call(

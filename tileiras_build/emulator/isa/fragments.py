@@ -31,7 +31,9 @@ class Fragment(Factor):
     """Matrices (stack, rows, k) in ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words), of which ``fold`` warps
     are the rows of one matrix. ``code`` says what the words hold. ``is_apart``: of eight rows the even ones come first."""
 
-    def __init__(self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: Code, fold: int = 1, is_apart: bool = False):
+    def __init__(
+        self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: Code, fold: int = 1, is_apart: bool = False
+    ):
         self.blocks, self.kind, self.numbers = blocks, kind, NUMBERS[kind]
         self.code, self.fold, self.is_apart = code, fold, is_apart
 
