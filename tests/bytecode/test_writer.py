@@ -154,6 +154,15 @@ def test_signed_varints_are_read_back(value):
     assert Cursor(signed_varint(value)).signed_varint() == value
 
 
+def test_a_double_below_zero_is_read_as_either_writer_writes_it():
+    """cuTile writes the identity of a maximum of doubles as an unsigned number of 65 bits, MLIR a signed one of 64."""
+    lowest = 0xFFF0000000000000
+    assert Cursor(varint(lowest << 1)).float_pattern() == lowest
+    assert Cursor(signed_varint(lowest - 2**64)).float_pattern() == lowest
+    with pytest.raises(InvalidInput, match="longer than 65 bits"):
+        Cursor(varint(1 << 65)).float_pattern()
+
+
 def test_integer_lists_are_read_back():
     assert Cursor(integers([1, -2, 300], 4)).integers(4, "numbers") == (1, -2, 300)
 

@@ -47,8 +47,8 @@ class Cursor:
         self.position += 1
         return self.data[self.position - 1]
 
-    def varint(self, what: str = "a number") -> int:
-        """An unsigned number of up to 64 bits, 7 bits per byte, lowest first."""
+    def varint(self, what: str = "a number", bits: int = 64) -> int:
+        """An unsigned number of up to ``bits`` bits, 7 bits per byte, lowest first."""
         position, data = self.position, self.data
         if position >= self.end:
             self.truncated(what)
@@ -61,21 +61,32 @@ class Cursor:
                 if position >= limit:
                     if limit == self.end:
                         self.truncated(what)
-                    self.fail(f"{what} is longer than 64 bits")
+                    self.fail(f"{what} is longer than {bits} bits")
                 byte = data[position]
                 position += 1
                 value |= (byte & 0x7F) << shift
                 if byte < 0x80:
                     break
                 shift += 7
-            if value >> 64:
-                self.fail(f"{what} is longer than 64 bits")
+            if value >> bits:
+                self.fail(f"{what} is longer than {bits} bits")
         self.position = position
         return value
 
     def signed_varint(self, what: str = "a number") -> int:
         """A signed 64-bit number in zigzag encoding."""
-        value = self.varint(what)
+        return self._signed(self.varint(what))
+
+    def float_pattern(self, what: str = "a number") -> int:
+        """The bits of a float of more than 8 and at most 64 bits, in zigzag encoding.
+
+        They are a signed number of 64 bits for MLIR's writer, and an unsigned one for cuTile's, whose doubles below zero
+        take 65 bits so.
+        """
+        return self._signed(self.varint(what, bits=65)) & (1 << 64) - 1
+
+    @staticmethod
+    def _signed(value: int) -> int:
         return (value >> 1) ^ -(value & 1)
 
     def count(self, what: str, each: int = 1) -> int:

@@ -316,7 +316,7 @@ class Reader:
         if isinstance(type, IntegerType) or type not in DTYPE_NAMES:
             cursor.fail(f"a float attribute cannot have type {type}", offset=offset)
         width = BITS[type]
-        bits = cursor.byte("a float value") if width <= 8 else cursor.signed_varint("a float value") & (1 << 64) - 1
+        bits = cursor.byte("a float value") if width <= 8 else cursor.float_pattern("a float value")
         if bits >> width:
             cursor.fail(f"{bits} does not fit in {width} bits", offset=offset)
         return FloatAttr(float_value(bits, type), type)

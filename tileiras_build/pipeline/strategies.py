@@ -52,6 +52,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-exchange-operands",
                 "tileas-select-async",
                 "tileas-keep-sums",
+                "tileas-group-scales",
                 "tileas-specialize-warps",
                 "tileas-overlap-products",
                 "tileas-issue-ahead",

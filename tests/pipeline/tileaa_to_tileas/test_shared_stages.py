@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_case
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.scratch import check_scratch
-from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).with_name("overlapped_products.py")
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -58,7 +57,7 @@ def test_each_product_has_its_memory_once(name, rings, buffers, sm):
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["in_two_loops", "sums_of_two_loops"])
 def test_proofs_of_pipelines_and_scratch(name, sm):
-    module = parse(compiled(KERNELS, name, sm).tileas.encode())
+    module = scheduled_case(KERNELS, name, sm)
     assert check_pipelines(module) > 0
     assert check_scratch(module) >= 0
 

@@ -21,6 +21,7 @@ from .compute_in_parts import ComputeInParts
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
+from .group_scales import GroupScales
 from .hoist_views import HoistViews
 from .issue_ahead import IssueAhead
 from .keep_sums import KeepSums
@@ -52,6 +53,7 @@ PASSES = (
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
     KeepSums,  # after SelectAsync: it chooses where this does not; before layouts: it chooses warps
     ApplyScales,  # after SelectAsync: only products in tensor memory keep scales that no mma.sync takes
+    GroupScales,  # after ApplyScales: products that are left have scales; before layouts, which are those of larger tiles
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat
     SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads

@@ -24,6 +24,7 @@ from ..analysis.budget import (
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
+from ..analysis.scale_groups import groups_copied, groups_multiplied
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
 from ..job import Job
@@ -212,11 +213,13 @@ def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
     """Columns of tensor memory for the scales of each operand, of all stages."""
     if ring.product.lhs_scale is None:
         return []
-    return [stages * columns.words for columns in scale_columns(ring.product, warps)]
+    groups = groups_multiplied(ring.product.scale_steps, stages)
+    return [groups * columns.words for columns in scale_columns(ring.product, warps)]
 
 
 def _scale_bytes(product: TableOperation) -> int:
     """Shared memory for the rings in which all threads copy scales ahead (PipelineLoads)."""
     scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
-    return sum(-(-MOST_COPIED_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)
+    groups = groups_copied(product.scale_steps, MOST_COPIED_STAGES)
+    return sum(-(-groups * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)
