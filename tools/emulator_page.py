@@ -332,7 +332,11 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 
 However products are carried out, that is what comes out: steps of one tile along k are added together, in parts that fit a
 cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`), and, once a process
-has made 2^30 multiplications, by machine code that LLVM makes for this CPU where all sums are (`emulator/machine_code.py`);
+has made 2^30 multiplications, by machine code that LLVM makes for this CPU where all sums are (`emulator/machine_code.py`), which
+takes factors of `mma` from the registers that hold them (`emulator/packing.py`); `ldmatrix` is then machine code as well
+(`emulator/matrix_rows.py`). `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
+are, once a process has done each some millions of times (`emulator/elements.py`); where one of the numbers needs a decision - a
+NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
 `sums="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .faults import UnsupportedInstruction
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
 from .syntax import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
+
+if TYPE_CHECKING:
+    from .isa.pairs import Half
 
 DTYPES = {
     "p": np.bool_, "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "f16": np.float16,
@@ -65,6 +68,8 @@ class Emitter:
         self.memo: dict = {}
         self.stamp: dict[int, int] = {}
         self.noted = Chains()  # products that are still to be emitted
+        self.pairs: dict[int, tuple[Half, Half]] = {}  # register slot -> its halves, where they are known
+        self.postponed: dict[int, str] = {}  # register slot -> source of its value, which nobody has read yet
 
     # -- text ----------------------------------------------------------------------------------------
     def line(self, text: str) -> None:
@@ -133,6 +138,8 @@ class Emitter:
     def register(self, register: Register, kind: str) -> str:
         self.settle(register)
         names = self.versions.get(register.index)
+        if register.index in self.postponed:
+            names = self.complete(register.index)
         if names is None:
             names = self.versions[register.index] = {register.kind: f"r{register.index}"}
             self.loads.append(register.index)
@@ -140,6 +147,12 @@ class Emitter:
         if found is None:
             found = self.convert(register, names, kind)
         return found
+
+    def complete(self, slot: int) -> dict[str, str]:
+        """Emit the postponed value of a register of 64 bits; its versions."""
+        self.line(f"r{slot} = {self.postponed.pop(slot)}")
+        self.versions[slot] = {"u64": f"r{slot}"}
+        return self.versions[slot]
 
     def convert(self, register: Register, names: dict, kind: str) -> str:
         source = names[register.kind]
@@ -219,6 +232,15 @@ class Emitter:
             expression, kind = f"({expression}).astype({target})", target
         self.assign(operand, kind, expression)
 
+    def begin(self, register: Register) -> None:
+        """A new value of a register begins here."""
+        self.settle(register)
+        slot = register.index
+        self.pairs.pop(slot, None)
+        self.postponed.pop(slot, None)
+        self.defined.add(slot)
+        self.stamp[slot] = self.stamp.get(slot, 0) + 1
+
     def assign(self, register: Register, kind: str, expression: str) -> None:
         self.settle(register)
         slot, canonical = register.index, register.kind
@@ -242,8 +264,7 @@ class Emitter:
         self.versions[slot] = {canonical: name}
         if extra is not None:
             self.versions[slot][kind] = extra
-        self.defined.add(slot)
-        self.stamp[slot] = self.stamp.get(slot, 0) + 1
+        self.begin(register)
 
     def set_tuple(self, operands, kind: str, expression: str) -> None:
         """Assign the items of a tuple-valued expression to several destinations."""
@@ -262,6 +283,8 @@ class Emitter:
         self.noted.emit(self)
         for slot in sorted(self.defined):
             if live_out >> slot & 1:
+                if slot in self.postponed:
+                    self.complete(slot)
                 self.line(f"R[{slot}] = r{slot}")
         self.line(tail)
         for slot in reversed(self.loads):

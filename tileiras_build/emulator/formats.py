@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import elements
 from .runtime import exporter
 
 f32, f64, u16, u32, u64 = np.float32, np.float64, np.uint16, np.uint32, np.uint64
@@ -129,6 +130,8 @@ def widen(name: str, bits):
 def narrow(name: str, x, mode: str = "rn", satfinite: bool = False):
     """16-bit codes (uint16) of float32 or float64 values; NaNs canonical (0x7fff)."""
     if mode == "rn" and not satfinite and x.dtype == f32:
+        if (by_code := elements.apply(name, x)) is not None:
+            return by_code
         nan = np.isnan(x)
         if name == "f16":
             out = x.astype(np.float16).view(u16)

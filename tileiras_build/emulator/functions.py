@@ -13,6 +13,8 @@ from functools import cache
 
 import numpy as np
 
+from . import elements
+
 f32, f64, u64 = np.float32, np.float64, np.uint64
 
 ERROR = 2.0**-48  # relative, of NumPy's float64 functions: above the 4 units in the last place of its vector libraries
@@ -64,6 +66,8 @@ FUNCTIONS = {
 
 def evaluate(name: str, x):
     """A row of ``FUNCTIONS`` of float32 numbers, rounded to nearest even."""
+    if name in elements.OPERATIONS and (by_code := elements.apply(name, x)) is not None:
+        return by_code
     shape, x = np.shape(x), np.atleast_1d(x)
     wide = FUNCTIONS[name][0](x.astype(f64))
     out = wide.astype(f32)

@@ -186,7 +186,9 @@ class Group:
             child = Group(self.machine, self.cta[rows], self.tid, registers, self, ("rows", rows))
         elif self.product and mask.shape[0] == 1:
             columns = np.flatnonzero(mask[0])
-            child = Group(self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", columns))
+            child = Group(
+                self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", neighbors(columns))
+            )
         else:
             i, j = np.nonzero(np.broadcast_to(mask, self.shape))
             cta = self.cta[i, 0] if self.product else self.cta[0, j]
@@ -237,6 +239,13 @@ class Group:
         return value
 
 
+def neighbors(index: np.ndarray) -> np.ndarray | slice:
+    """Ascending indices as a slice where they follow each other: NumPy then moves whole lines."""
+    if len(index) and index[-1] - index[0] + 1 == len(index):
+        return slice(int(index[0]), int(index[-1]) + 1)
+    return index
+
+
 def pick(value, select):
     """The part of a register value that a subgroup sees."""
     if isinstance(value, tuple):
@@ -246,7 +255,7 @@ def pick(value, select):
     if select[0] == "rows":
         return value if value.shape[0] == 1 else value[select[1]]
     if select[0] == "columns":
-        return value if value.shape[1] == 1 else value[:, select[1]]
+        return value if value.shape[1] == 1 else np.ascontiguousarray(value[:, select[1]])
     _, i, j = select
     if value.shape[0] == 1:
         return value[0, j][None] if value.shape[1] > 1 else value

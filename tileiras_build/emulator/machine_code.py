@@ -9,16 +9,16 @@ of finite numbers, and in processes that have multiplied enough for the time of 
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-ROWS, LANES, VECTORS = 4, 4, 2  # of sums that stay in registers: 8 vectors of 4 float64
-COLUMNS = LANES * VECTORS
+from .jit import address, compiled
+from .packing import COLUMNS, ROWS, Matrices, Side
+
+LANES, VECTORS = 4, 2  # of sums that stay in registers: 8 vectors of 4 float64
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
 TOGETHER = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
 MOST_DEPTH = 64  # of one product along k: its code has no loop
@@ -38,10 +38,30 @@ class Layout:
     vector: int
     is_apart: bool = False
 
+    register: int | None = None  # how far registers are from each other, of which rows and columns hold whole ones
+
     @property
     def stack(self) -> int:
         """How many matrices there are."""
         return len(self.rows)
+
+    @cached_property
+    def olds(self) -> Olds:
+        """Where the sums before are, in an array of this layout or in arrays for each register."""
+        if self.register is None:
+            zeros = np.zeros_like(self.rows), np.zeros_like(self.columns)
+            return Olds((zeros[0], self.rows), (zeros[1], self.columns), (0, self.vector))
+        rows, columns = (np.divmod(places, self.register) for places in (self.rows, self.columns))
+        return Olds(rows, columns, (self.vector // self.register, 0))
+
+
+@dataclass(frozen=True)
+class Olds:
+    """(array, number in it) of rows, of columns, and of the second four columns; they add up."""
+
+    rows: tuple[np.ndarray, np.ndarray]
+    columns: tuple[np.ndarray, np.ndarray]
+    vector: tuple[int, int]
 
 
 def plain(total: np.ndarray) -> Layout | None:
@@ -58,113 +78,56 @@ def is_worth_it(multiplications: int) -> bool:
     """Whether a process that will multiply so many times more has multiplied enough in all."""
     global _multiplied
     _multiplied += multiplications
+    return is_ready()
+
+
+def is_ready() -> bool:
+    """Whether the process has multiplied enough."""
     return _multiplied > BEFORE
 
 
-def add(
-    out: np.ndarray, old: np.ndarray | None, layout: Layout, steps: Sequence[tuple[np.ndarray, np.ndarray]]
-) -> None:
-    """Let ``out`` be ``old`` (None: zeros) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
+def add(out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]]) -> None:
+    """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
-    ``old`` may be ``out``. Every sum of products has to be exact in float64, and finite.
+    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. Every sum of products
+    has to be exact in float64, and finite.
     """
-    code = _compiled(steps[0][0].shape[-1], KINDS[steps[0][0].dtype])
-    size = sum(8 * side.size // len(side) for step in steps for side in step)  # of the factors of one matrix
+    shapes = [side.shape for side in steps[0]]
+    code = _adder(shapes[0][2])
+    size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
-    orders = (_IN_ORDER[:ROWS], _APART if layout.is_apart else _IN_ORDER)
-    sides = [_Side(code, [step[side] for step in steps], orders[side], each) for side in (0, 1)]
-    rows, per_matrix = _address(layout.rows), layout.rows.itemsize * layout.rows.shape[1]
+    a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
+    tables = [layout.rows, *layout.olds.rows]
+    columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
+    olds = np.array([address(array) for array in old])
     for first in range(0, layout.stack, each):
         count = min(each, layout.stack - first)
-        for side in sides:
-            side.pack(first, count)
-        a, b = sides
-        code.add(
-            _address(out), None if old is None else _address(old), a.address, b.address, rows + first * per_matrix,
-            _address(layout.columns), len(steps), count, layout.rows.shape[1], len(layout.columns), a.step, b.step,
-            a.matrix, b.matrix, layout.row, layout.vector,
+        a.pack(first, count)
+        b.pack(first, count)
+        rows = [address(table[first:]) for table in tables]
+        code(
+            address(out), address(olds) if old else None, a.address, b.address, *rows, *columns, len(steps), count,
+            layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
+            *layout.olds.vector,
         )  # fmt: skip
 
 
-class _Side:
-    """One factor of every step, in float64 as the code wants it: (steps, matrices, rows / width, k, width), of ``each`` matrices
-    of the stack at a time, or of the one that there is. ``step`` and ``matrix`` are how far the next one is, in numbers."""
-
-    def __init__(self, code: _Code, steps: list[np.ndarray], order: np.ndarray, each: int):
-        stack, rows, k = steps[0].shape
-        self.is_shared, width = stack == 1, len(order)
-        self.out = np.empty((len(steps), 1 if self.is_shared else each, rows, k))
-        self.address, self.step = _address(self.out), self.out[0].size
-        self.matrix = 0 if self.is_shared else rows * k
-        self.calls: list[tuple[Callable[..., None], int, int, tuple[int, ...], np.ndarray]] = []
-        for values in steps:
-            matrix, row, column = (stride // values.itemsize for stride in values.strides)
-            strides = (k, matrix, width * row, column)
-            lanes = order * row
-            self.calls.append((code.pack[width], _address(values), values.strides[0], strides, lanes))
-        self.groups = rows // width
-
-    def pack(self, first: int, count: int) -> None:
-        """Pack ``count`` matrices from number ``first`` on."""
-        if self.is_shared and first:
-            return
-        for number, (call, values, matrix, strides, lanes) in enumerate(self.calls):
-            to, count = self.address + 8 * self.step * number, 1 if self.is_shared else count
-            call(to, values + first * matrix, _address(lanes), self.groups, count, *strides)
-
-
-_IN_ORDER = np.arange(COLUMNS)
-_APART = _IN_ORDER.reshape(LANES, VECTORS).T.reshape(-1)
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]  # in a quarter of the time of array.ctypes.data
-
-
 # -- the code ----------------------------------------------------------------------------------------
-_POINTERS = ("out", "old", "as", "bs", "rows", "columns")
-_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector")
-_PACK = ("to", "values", "lanes", "groups", "stacks", "k", "stride", "group_stride", "k_stride")
-KINDS = {np.dtype(np.float16): "half", np.dtype(np.float32): "single"}
-
-
-class _Code:
-    """The functions for one k and type of factors, and what keeps them: ``add``, and ``pack`` by the width of groups."""
-
-    def __init__(self, engine: Any):
-        self._engine = engine
-        pointer, number = ctypes.c_void_p, ctypes.c_int64
-        kinds = [pointer] * len(_POINTERS) + [number] * len(_NUMBERS)
-        self.add: Callable[..., None] = ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address("add"))
-        kinds = [pointer] * 3 + [number] * (len(_PACK) - 3)
-        self.pack: dict[int, Callable[..., None]] = {
-            width: ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address(f"pack_{width}"))
-            for width in (ROWS, COLUMNS)
-        }
+_PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
+_POINTERS = ("out", "olds", "as", "bs", *_PLACES)
+_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in")
 
 
 @lru_cache(maxsize=16)
-def _compiled(k: int, kind: str) -> _Code:
-    from llvmlite import binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    packing = [_packing(kind, width) for width in (ROWS, COLUMNS)]
-    module = llvm.parse_assembly("\n".join([_text(k), *packing]))
-    module.verify()
-    features = llvm.get_host_cpu_features().flatten()
-    target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    return _Code(engine)
+def _adder(k: int) -> Callable[..., int]:
+    return compiled(_text(k), "add", len(_POINTERS), len(_NUMBERS))
 
 
 # Loops over matrices, eight columns, four rows, and steps: the factors of eight columns stay in the first-level cache.
 _LOOPS = """
 define void @add({parameters}) {{
 entry:
-  %is_old = icmp ne ptr %old, null
+  %is_old = icmp ne ptr %olds, null
   br label %stack
 stack:
   %s = phi i64 [0, %entry], [%s.next, %stack.end]
@@ -193,6 +156,16 @@ four:
 {places}
   br i1 %is_old, label %load, label %begin
 load:
+  %c.old.ptr = getelementptr i64, ptr %columns.old, i64 %c
+  %c.old = load i64, ptr %c.old.ptr
+  %c.in.ptr = getelementptr i64, ptr %columns.in, i64 %c
+  %c.in = load i64, ptr %c.in.ptr
+  %r.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.number
+  %r.old = load i64, ptr %r.old.ptr
+  %r.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.number
+  %r.in = load i64, ptr %r.in.ptr
+  %old.0 = add i64 %r.old, %c.old
+  %in.0 = add i64 %r.in, %c.in
 {loads}
   br label %begin
 begin:
@@ -228,7 +201,15 @@ done:
 _WIDE, _SINGLE = f"<{LANES} x double>", f"<{LANES} x float>"
 _PLACE = """  %i{i}.{v} = add i64 %first.{i}, %at.{v}
   %p{i}.{v} = getelementptr float, ptr %out, i64 %i{i}.{v}"""
-_LOAD = f"""  %q{{i}}.{{v}} = getelementptr float, ptr %old, i64 %i{{i}}.{{v}}
+_OLD = """  %old.at.{v} = mul i64 %vector.old, {v}
+  %old.number.{v} = add i64 %old.0, %old.at.{v}
+  %old.ptr.{v} = getelementptr i64, ptr %olds, i64 %old.number.{v}
+  %old.address.{v} = load i64, ptr %old.ptr.{v}
+  %old.{v}.array = inttoptr i64 %old.address.{v} to ptr
+  %in.at.{v} = mul i64 %vector.in, {v}
+  %in.number.{v} = add i64 %in.0, %in.at.{v}"""
+_LOAD = f"""  %in{{i}}.{{v}} = add i64 %in.number.{{v}}, %row.{{i}}
+  %q{{i}}.{{v}} = getelementptr float, ptr %old.{{v}}.array, i64 %in{{i}}.{{v}}
   %l{{i}}.{{v}} = load {_SINGLE}, ptr %q{{i}}.{{v}}, align 4"""
 _START = f"  %o{{i}}.{{v}} = phi {_SINGLE} [zeroinitializer, %four], [%l{{i}}.{{v}}, %load]"
 _SUM = f"  %x{{i}}.{{v}} = phi {_SINGLE} [%o{{i}}.{{v}}, %begin], [%y{{i}}.{{v}}, %step]"
@@ -255,7 +236,7 @@ def _text(k: int) -> str:
     vectors = [f"  %at.{v} = mul i64 %vector, {v}" for v in range(VECTORS)]
     return _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, each(_PLACE)]), loads=each(_LOAD),
+        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, each(_PLACE)]), loads="\n".join([*(_OLD.format(v=v) for v in range(VECTORS)), each(_LOAD)]),
         starts=each(_START), sums=each(_SUM), products="\n".join([*map(_one_of_k, range(k)), each(_ADD, k=k - 1)]),
         stores=each(_STORE),
     )  # fmt: skip
@@ -270,77 +251,3 @@ def _one_of_k(k: int) -> str:
             before = f"%s{i}.{v}.{k - 1}" if k else "zeroinitializer"
             lines.append(_MULTIPLY.format(i=i, v=v, k=k, before=before))
     return "\n".join(lines)
-
-
-# Loops over matrices, groups of rows, and k.
-_GROUPS = """
-define void @pack_{width}(ptr noalias %to, ptr noalias %values, ptr noalias %lanes, {numbers}) {{
-entry:
-{lanes}
-  br label %stack
-stack:
-  %s = phi i64 [0, %entry], [%s.next, %stack.end]
-  %s.next = add i64 %s, 1
-  %s.at = mul i64 %s, %stride
-  %s.first = mul i64 %s, %groups
-  br label %group
-group:
-  %g = phi i64 [0, %stack], [%g.next, %group.end]
-  %g.next = add i64 %g, 1
-  %g.at = mul i64 %g, %group_stride
-  %at = add i64 %s.at, %g.at
-  %number = add i64 %s.first, %g
-  %number.k = mul i64 %number, %k
-  br label %one
-one:
-  %i = phi i64 [0, %group], [%i.next, %one]
-  %i.next = add i64 %i, 1
-  %i.at = mul i64 %i, %k_stride
-  %place = add i64 %at, %i.at
-{gather}
-{widen}
-  %to.number = add i64 %number.k, %i
-  %to.at = mul i64 %to.number, {width}
-  %to.ptr = getelementptr double, ptr %to, i64 %to.at
-  store <{width} x double> %wide, ptr %to.ptr, align 8
-  %is_last.i = icmp eq i64 %i.next, %k
-  br i1 %is_last.i, label %group.end, label %one
-group.end:
-  %is_last.g = icmp eq i64 %g.next, %groups
-  br i1 %is_last.g, label %stack.end, label %group
-stack.end:
-  %is_last.s = icmp eq i64 %s.next, %stacks
-  br i1 %is_last.s, label %done, label %stack
-done:
-  ret void
-}}
-"""
-_LANE = """  %lane.{i}.ptr = getelementptr i64, ptr %lanes, i64 {i}
-  %lane.{i} = load i64, ptr %lane.{i}.ptr"""
-_GATHER = """  %at.{i} = add i64 %place, %lane.{i}
-  %from.{i} = getelementptr {type}, ptr %values, i64 %at.{i}
-  %value.{i} = load {type}, ptr %from.{i}
-  %narrow.{i} = insertelement <{width} x {type}> {before}, {type} %value.{i}, i64 {i}"""
-# The bits of a finite float16, sign, exponent and fraction, as those of a float32 are 2^112 times too small.
-_HALF = """  %long = sext <{width} x i16> %narrow.{last} to <{width} x i32>
-  %moved = shl <{width} x i32> %long, splat (i32 13)
-  %bits = and <{width} x i32> %moved, splat (i32 -1879056384)
-  %small = bitcast <{width} x i32> %bits to <{width} x float>
-  %small.wide = fpext <{width} x float> %small to <{width} x double>
-  %wide = fmul <{width} x double> %small.wide, splat (double 0x46F0000000000000)"""
-_WIDEN = {
-    "half": ("i16", _HALF),
-    "single": ("float", "  %wide = fpext <{width} x float> %narrow.{last} to <{width} x double>"),
-}
-
-
-def _packing(kind: str, width: int) -> str:
-    """The function that packs groups of ``width`` rows of numbers of a kind, in LLVM's IR."""
-    type_, widen = _WIDEN[kind]
-    before = ["poison", *(f"%narrow.{i}" for i in range(width - 1))]
-    gather = [_GATHER.format(i=i, type=type_, width=width, before=before[i]) for i in range(width)]
-    return _GROUPS.format(
-        width=width, numbers=", ".join(f"i64 %{name}" for name in _PACK[3:]),
-        lanes="\n".join(_LANE.format(i=i) for i in range(width)), gather="\n".join(gather),
-        widen=widen.format(width=width, last=width - 1),
-    )  # fmt: skip

@@ -94,9 +94,11 @@ def overlay(base, changed, shape):
     """The parent's value with the children's values over it."""
     if isinstance(base, tuple):
         return tuple(overlay(b, [(g, v[i]) for g, v in changed], shape) for i, b in enumerate(base))
-    out = np.array(np.broadcast_to(base, shape))
+    out = np.empty(shape, changed[0][1].dtype)
+    if sum(group.size for group, _ in changed) < out.size:
+        out[...] = base
     for group, value in changed:
-        place(out, group.select, np.broadcast_to(value, group.shape))
+        place(out, group.select, value if group.select[0] != "flat" else np.broadcast_to(value, group.shape))
     return out
 
 

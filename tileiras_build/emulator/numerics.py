@@ -13,7 +13,7 @@ import ctypes.util
 
 import numpy as np
 
-from . import functions
+from . import elements, functions
 from .formats import f32, f64, halves, join_halves, narrow, u16, u32, u64, widen
 from .runtime import exporter
 
@@ -33,6 +33,12 @@ def bits32(x):
     if nan.any():
         x = np.where(nan, NAN32, x)
     return x.view(u32)
+
+
+@export
+def tidy(x):
+    """A float32 result, NaNs canonical."""
+    return bits32(x).view(f32)
 
 
 @export
@@ -99,6 +105,8 @@ _LOW29, _HALF29 = u64(0x1FFFFFFF), u64(0x10000000)
 @export
 def fma32(a, b, c):
     """Correctly rounded float32 fused multiply-add (the product is exact in float64)."""
+    if (by_code := elements.apply("fma", a, b, c)) is not None:
+        return by_code
     p = np.multiply(a, b, dtype=f64)
     s = p + c
     r = s.astype(f32)
@@ -111,6 +119,16 @@ def fma32(a, b, c):
         cc = np.broadcast_to(c, r.shape)[pick].astype(f64)
         r[pick] = sum_odd(np.broadcast_to(p, r.shape)[pick], cc).astype(f32)
     return r
+
+
+_NEAREST = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "fma": fma32}
+
+
+@export
+def paired(name: str, *values):
+    """One half of an operation of f32x2 that rounds to nearest even, NaNs canonical."""
+    by_code = elements.apply(name, *values)  # which makes no NaN
+    return tidy(_NEAREST[name](*values)) if by_code is None else by_code
 
 
 _libm = ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
@@ -148,6 +166,8 @@ def extreme(name: str, a, b, nan: bool = False, xorsign: bool = False):
         sign = np.signbit(a) != np.signbit(b)
         r = extreme(name, np.abs(a), np.abs(b), nan)
         return np.where(sign, -r, r)
+    if a.dtype == f32 and (by_code := elements.apply(name, a, b)) is not None:
+        return by_code
     if nan:
         r = np.minimum(a, b) if name == "min" else np.maximum(a, b)
     else:
@@ -178,6 +198,14 @@ def high_word(x):
 def approximate(name: str, x):
     """ex2, lg2, sin, cos, tanh of float32, and rcp, sqrt, rsqrt in the precision of x."""
     return _APPROXIMATE[name](x) if name in _APPROXIMATE else functions.evaluate(name, x)
+
+
+@export
+def approximate_flushed(name: str, x):
+    """As ``approximate``, with .ftz."""
+    if name == "ex2" and (by_code := elements.apply("ex2.ftz", x)) is not None:
+        return by_code
+    return flush(approximate(name, flush(x)))
 
 
 _APPROXIMATE = {

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from . import formats, machine_code, numerics
+from . import formats, machine_code, numerics, packing
 from .formats import f32, f64
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
-FEW = -30  # types with smaller exponents have units that say nothing
+FEW = -30  # types with smaller exponents have units that say nothing, and products that float32 may not have
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
 
@@ -64,9 +65,17 @@ class Factor:
     ``kind`` is a row of ``NUMBERS``, or f64, which ``multiply`` does not take: its products are not exact.
     """
 
+    blocks: Sequence[Sequence[np.ndarray]] = ()  # where the numbers are in registers (``packing.Matrices``)
+    fold = 1  # how many of their warps are one matrix
+
     def __init__(self, values: np.ndarray, kind: str):
         self.values, self.kind = values, kind
         self.numbers = NUMBERS.get(kind, UNKNOWN)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(stack, rows, k)."""
+        return self.values.shape
 
     @cached_property
     def wide(self) -> np.ndarray:
@@ -94,21 +103,41 @@ class Factor:
 
     @cached_property
     def bound(self) -> float:
-        """At least the largest magnitude over the unit that all are multiples of, by the smallest unit of the type."""
-        if self.numbers.lowest < FEW:
-            return math.inf
-        largest = float(self.magnitudes.max().view(self.values.dtype))
-        return largest * 2.0 ** (self.numbers.bits - 1 - self.numbers.lowest)
+        """The largest magnitude over a unit that all are multiples of."""
+        largest, smallest = self.extremes
+        return largest / float(self.unit_of(smallest))
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The largest magnitude and, at most, the smallest but zero."""
+        if (bits := self.extreme_bits()) is not None:
+            largest, smallest = bits.view(self.values.dtype).tolist()
+            return largest, smallest
+        bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
+        largest = float(bits.max().view(self.values.dtype))
+        if self.numbers.lowest >= FEW:
+            return largest, 2.0**self.numbers.lowest  # the smallest unit of the type says enough
+        smallest = (bits - one).min() + one  # a zero less one is the largest of all
+        return largest, float(smallest.view(self.values.dtype))
+
+    def extreme_bits(self) -> np.ndarray | None:
+        """The bits of both, by machine code; None where NumPy has to find them."""
+        kind, values = packing.kind_of(self), self.values
+        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__ or values.nbytes % 32:
+            return None
+        in_one_piece = values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous
+        return packing.magnitudes([values], kind) if in_one_piece and values.size else None
+
+    def unit_of(self, smallest: np.ndarray | float) -> np.ndarray:
+        """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
+        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
+        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
     @cached_property
     def units(self) -> np.ndarray:
         """Per matrix: the unit that all its numbers are multiples of."""
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
-        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(
-            self.values.dtype
-        )  # a zero less one is the largest of all
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+        return self.unit_of(((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype))
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -151,7 +180,7 @@ def add_products(
     if sums == BY_BLAS:
         return _add_by_blas(total, steps, fresh)
     if (layout := machine_code.plain(total)) is not None and are_for_machine_code(steps, len(total)):
-        return machine_code.add(total, None if fresh else total, layout, [(a.values, b.values) for a, b in steps])
+        return machine_code.add(total, [] if fresh else [total], layout, steps)
     ways = [_Way(left, right) for left, right in steps]
     room = None
     for part in parts(total.shape, max(way.k for way in ways)):
@@ -166,21 +195,24 @@ def add_products(
 def are_for_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> bool:
     """Whether ``machine_code.add`` may add these products to ``stack`` matrices, and whether it is worth it."""
     (left, right), *_ = steps
-    (_, m, k), n = left.values.shape, right.values.shape[-2]
-    kinds = {side.values.dtype for step in steps for side in step}
-    can = k <= machine_code.MOST_DEPTH and len(kinds) == 1 and kinds <= machine_code.KINDS.keys()
-    if not can or not all(map(_is_exact, steps)):
+    (_, m, k), n = left.shape, right.shape[1]
+    if k > machine_code.MOST_DEPTH or not all(map(_needs_float64, steps)):
         return False
-    return machine_code.is_worth_it(stack * m * n * k * len(steps))
+    sides = [(packing.kind_of(side), bool(side.blocks)) for step in steps for side in step]
+    if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
+        return False
+    return machine_code.is_worth_it(stack * m * n * k * len(steps)) and all(map(_is_exact, steps))
+
+
+def _needs_float64(step: tuple[Factor, Factor]) -> bool:
+    left, right = step
+    return left.shape[-1] * left.numbers.ratio * right.numbers.ratio > EXACT[f32]
 
 
 def _is_exact(step: tuple[Factor, Factor]) -> bool:
-    """Whether float64 is needed for the sums, and holds them all, of finite numbers."""
+    """Whether float64 holds all sums, of finite numbers."""
     left, right = step
-    k = left.values.shape[-1]
-    if k * left.numbers.ratio * right.numbers.ratio <= EXACT[f32]:
-        return False
-    return k * left.bound * right.bound <= EXACT[f64] or bool(_are_exact_sums(left, right).all())
+    return left.shape[-1] * left.bound * right.bound <= EXACT[f64] or bool(_are_exact_sums(left, right).all())
 
 
 def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:
@@ -258,7 +290,10 @@ class _Way:
 
     def surely_within(self, left: Factor, right: Factor, most: float) -> bool:
         """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
-        return self.k * left.numbers.ratio * right.numbers.ratio <= most or self.k * left.bound * right.bound <= most
+        if self.k * left.numbers.ratio * right.numbers.ratio <= most:
+            return True
+        leaves_float32 = min(left.numbers.lowest, right.numbers.lowest) < FEW
+        return not (leaves_float32 and most == EXACT[f32]) and self.k * left.bound * right.bound <= most
 
     def possible_errors(self, left: Factor, right: Factor) -> np.ndarray | None:
         """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1)."""

@@ -20,9 +20,9 @@ import numpy as np
 from .. import machine_code, short_sums
 from ..products import BY_BLAS, Factor, add_products, are_for_machine_code, multiply
 from ..syntax import Register
+from .fragments import FOUR, join_rows
 from .registry import helper
 
-FOUR = np.complex128  # any 16 bytes: four numbers of f32
 COLUMNS = 8  # of D that four registers, or two, hold
 GROUP_WARPS = 4  # of a warpgroup
 
@@ -157,18 +157,18 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     if group.machine.options.sums == BY_BLAS:
         return add_one_by_one(group, lefts, rights, list(start))
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
-    steps = [(join_rows(left), join_columns(right)) for left, right in zip(lefts, rights)]
-    halves = steps[0][0].values.shape[1] // rows // 8
+    steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
+    halves = steps[0][0].shape[1] // rows // 8
     fresh = is_zero(start)
     if are_for_machine_code(steps, warps):
-        old = None if fresh else stacked(group, start)
+        old = [] if fresh else registers_of(group, start)
         layout = of_warps(warps, rows, halves, columns)
         return add_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps)
     total = np.empty((warps, rows * halves * 8, columns * COLUMNS), np.float32)
     inside = total.view(FOUR).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
     if not fresh:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    add_products(total, steps, fresh=fresh)
+    add_products(total, [(left, right.apart) for left, right in steps], fresh=fresh)
     return from_fours(group, inside)
 
 
@@ -185,11 +185,11 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
             start = [np.where(keep, one, other) for one, other in zip(added, alone)]
         return start
     first = max((i for i, keep in enumerate(uniform) if not keep), default=0)
-    count, columns = len(steps[0][0].values), steps[0][1].values.shape[1]
-    pairs = [(left.in_stacks(len(right.values)), right) for left, right, _ in steps[first:]]
-    stack, is_short = len(pairs[0][0].values), steps[0][0].kind in short_sums.KINDS
+    count, columns = steps[0][0].shape[0], steps[0][1].shape[1]
+    pairs = [(left.in_stacks(right.shape[0]), right) for left, right, _ in steps[first:]]
+    stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in short_sums.KINDS
     if not is_short and are_for_machine_code(pairs, stack):
-        old = stacked(group, start) if uniform[first] else None
+        old = registers_of(group, start) if uniform[first] else []
         layout = of_warpgroups(stack, count // stack, columns)
         return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs)
     pairs = [(left, right.apart) for left, right in pairs]
@@ -225,45 +225,28 @@ def is_zero(start: Sequence[np.ndarray]) -> bool:
 
 
 def stacked(group, values: Sequence[np.ndarray]) -> np.ndarray:
-    """Registers (…, warps, 8) of fours of lanes; without a copy where they are what ``from_fours`` has returned."""
-    whole = _whole(group, values)
-    if whole is None:
-        whole = np.empty((len(values), group.warps, 32), np.float32)
-        for out, value in zip(whole, values):
-            out[...] = group.to_warps(value)
+    """Registers (…, warps, 8) of fours of lanes."""
+    whole = np.empty((len(values), group.warps, 32), np.float32)
+    for out, value in zip(whole, values):
+        out[...] = group.to_warps(value)
     return whole.view(FOUR)
 
 
-def _whole(group, values: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The array whose items are ``values``, in order."""
-    base = getattr(values[0], "base", None)
-    if (
-        not group.dense
-        or not isinstance(base, np.ndarray)
-        or base.dtype != FOUR
-        or base.size * 4 != len(values) * group.size
-    ):
-        return None
-    if any(value.base is not base or value.shape != group.shape for value in values):
-        return None
-    start, size = base.ctypes.data, group.size * 4
-    if any(value.__array_interface__["data"][0] != start + i * size for i, value in enumerate(values)):
-        return None
-    return base.view(np.float32).reshape(len(values), -1, 32)
+def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Registers (warps, 32), each in one piece of memory."""
+    return [np.ascontiguousarray(group.to_warps(value)) for value in values]
 
 
 def add_in_registers(
     group,
     shape: tuple[int, int],
-    old: np.ndarray | None,
+    old: list[np.ndarray],
     layout: machine_code.Layout,
     steps: list[tuple[Factor, Factor]],
 ) -> np.ndarray | list[np.ndarray]:
     """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
     fours = np.empty(shape, FOUR)
-    if old is not None:
-        old = np.ascontiguousarray(old)
-    machine_code.add(fours, old, layout, [(left.values, right.values) for left, right in steps])
+    machine_code.add(fours, old, layout, steps)
     return values_of(group, fours)
 
 
@@ -273,7 +256,9 @@ def of_warpgroups(stack: int, each: int, columns: int) -> machine_code.Layout:
     register = stack * each * GROUP_WARPS * 32
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
-    return machine_code.Layout(rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True)
+    return machine_code.Layout(
+        rows.reshape(stack, -1), np.arange(columns // COLUMNS) * 4 * register, 4, register, True, register
+    )
 
 
 @lru_cache(maxsize=64)
@@ -283,7 +268,7 @@ def of_warps(warps: int, rows: int, halves: int, columns: int) -> machine_code.L
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
     columns_at = np.arange(columns) * halves * 2 * register
-    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register)
+    return machine_code.Layout(places.reshape(warps, -1), columns_at, 4, register, True, register)
 
 
 def from_fours(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
@@ -297,20 +282,6 @@ def values_of(group, fours: np.ndarray) -> np.ndarray | list[np.ndarray]:
     """As ``from_fours``, of an array that nobody else has."""
     registers = fours.view(np.float32).reshape(-1, *((group.shape) if group.dense else (group.warps, 32)))
     return registers if group.dense else [group.from_warps(register) for register in registers]
-
-
-def join_rows(factors: list[Factor]) -> Factor:
-    """Matrices A under each other."""
-    if len(factors) == 1:
-        return factors[0]
-    return Factor(np.concatenate([factor.values for factor in factors], axis=1), factors[0].kind)
-
-
-def join_columns(factors: list[Factor]) -> Factor:
-    """Columns of matrices B beside each other, each in the order (e, t)."""
-    values = [factor.values.reshape(-1, 4, 2, factor.values.shape[-1]).swapaxes(1, 2) for factor in factors]
-    joined = np.stack(values, axis=1)
-    return Factor(joined.reshape(len(joined), -1, joined.shape[-1]), factors[0].kind)
 
 
 # -- in the order of the BLAS, which depends on the sizes of matrices: those of the instructions ---------

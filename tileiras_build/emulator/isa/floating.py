@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import integer
 from .integer import INTEGER_TYPES
+from .pairs import Half, halves_of, set_pair
 from .registry import handles
 
 _ROUNDINGS = {"rn", "rz", "rm", "rp"}
@@ -91,17 +92,19 @@ def mixed(e, ins, name: str):
 
 def packed_pair(e, ins, name: str):
     """f32x2: both halves of 64-bit registers."""
-    halves = []
-    for shift in (0, 32):
-        values = []
-        for arg in ins.args[1:]:
-            source = e.use(arg, "u64")
-            part = f"({source} >> {e.scalar('u64', 32)})" if shift else source
-            value = e.temp(f"{part}.astype(u32).view(f32)")
-            values.append(f"flush({value})" if "ftz" in ins.mods else value)
-        result = compute(name, rounding(ins), "f32", values)
-        halves.append(e.temp(f"bits32({f'flush({result})' if 'ftz' in ins.mods else result}).astype(u64)"))
-    e.set(ins.args[0], "u64", f"{halves[0]} | ({halves[1]} << {e.scalar('u64', 32)})")
+    operands, out = [halves_of(e, arg) for arg in ins.args[1:]], []
+    for side in (0, 1):
+        values = [flushed_text(ins, operand[side].number) for operand in operands]
+        mode = rounding(ins)
+        result = f"paired({name!r}, {', '.join(values)})" if mode == "rn" else compute(name, mode, "f32", values)
+        if mode != "rn" or "ftz" in ins.mods:
+            result = f"tidy({flushed_text(ins, result)})"
+        out.append(Half("f32", e.temp(result), is_tidy=True))
+    set_pair(e, ins.args[0], *out)
+
+
+def flushed_text(ins, value: str) -> str:
+    return f"flush({value})" if "ftz" in ins.mods else value
 
 
 @handles("add", "sub")
@@ -205,7 +208,9 @@ def handle_transcendental(e, ins):
     if is_small(ins):
         return emit_small(e, ins, ins.op)
     kind = ins.mods[-1]
-    store_float(e, ins, kind, f"approximate({ins.op!r}, {flushed(e, ins, ins.args[1], kind)})")
+    value, is_flushed = e.use(ins.args[1], kind), "ftz" in ins.mods and kind == "f32"
+    result = f"{'approximate_flushed' if is_flushed else 'approximate'}({ins.op!r}, {value})"
+    store_float(e, ins, kind, result, flush_result=False)
 
 
 _TESTS = {

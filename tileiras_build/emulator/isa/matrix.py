@@ -19,7 +19,8 @@ import numpy as np
 from .. import conversions, formats, numerics, products
 from ..emit import items_of
 from ..faults import EmulatorError
-from .chains import FOUR, can_wait, spread_c
+from .chains import can_wait, spread_c
+from .fragments import Code, Fragment
 from .registry import RESULT_KINDS, handles, helper
 from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
@@ -64,6 +65,7 @@ def _decode_nibbles(words):
 
 
 _DECODE["e2m1_packed"] = _decode_nibbles
+CODES = {name: Code(32 // _WIDTH.get(name, 4), decode) for name, decode in _DECODE.items() if name != "f64"}
 
 
 def registers(group, values):
@@ -83,10 +85,8 @@ def fragment_a(group, type_, m, values):
         r, w, _, t = lanes.shape
         lanes = lanes.reshape(r // halves, halves, w, 8, t).transpose(2, 1, 3, 0, 4)
         return products.Factor(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
-    fours = in_fours(group, values)  # (r, w, row)
-    r, w, _ = fours.shape
-    fours = np.ascontiguousarray(fours.reshape(r // halves, halves, w, 8).transpose(2, 1, 3, 0))
-    return products.Factor(_DECODE[type_](fours.view(np.uint32)).reshape(w, m, -1), type_)
+    blocks = blocks_of(group, values)
+    return Fragment([blocks[half::halves] for half in range(halves)], type_, CODES[type_])
 
 
 @helper
@@ -95,13 +95,12 @@ def fragment_b(group, type_, values):
     if type_ == "f64":
         lanes = registers(group, values).view(np.float64).transpose(1, 2, 0, 3)
         return products.Factor(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
-    fours = np.ascontiguousarray(in_fours(group, values).transpose(1, 2, 0))
-    return products.Factor(_DECODE[type_](fours.view(np.uint32)).reshape(len(fours), 8, -1), type_)
+    return Fragment([blocks_of(group, values)], type_, CODES[type_])
 
 
-def in_fours(group, values) -> np.ndarray:
-    """32-bit registers as (registers, warps, 8): the lanes of a row or column together, as any 16 bytes."""
-    return registers(group, values).view(FOUR)[..., 0]
+def blocks_of(group, values) -> list[np.ndarray]:
+    """32-bit registers as blocks (warps, 32) of a ``Fragment``."""
+    return [np.ascontiguousarray(group.to_warps(value)) for value in values]
 
 
 @helper

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from .. import machine_code, matrix_rows
 from ..access import Selection, Site
 from ..emit import items_of
 from .memory import address_expression, resolve_space, space_of
@@ -70,6 +71,9 @@ class MatrixSite:
         return self.change(data) if self.change else data
 
     def load(self, group, address):
+        words = self.load_at_once(group, address)
+        if words is not None:
+            return tuple(words.reshape(self.count, *group.shape))
         data = self.read(group, address)
         if self.transposed:
             words = data.view(np.uint16).swapaxes(2, 3)
@@ -78,6 +82,22 @@ class MatrixSite:
             words = data.view(np.uint32)
         words = np.ascontiguousarray(words.reshape(group.warps, self.count, 32).swapaxes(0, 1))
         return tuple(group.from_warps(words[i]) for i in range(self.count))
+
+    def load_at_once(self, group, address) -> np.ndarray | None:
+        """Registers (count, warps, 32) by machine code; None where NumPy has to do it, or to say what is wrong."""
+        machine = group.machine
+        is_watched = machine.watch is not None and not machine.watch.idle
+        if is_watched or machine.cluster_size > 1 or self.change or not machine_code.is_ready():
+            return None
+        is_plain = self.site.space == "shared" and group.dense and group.product
+        shapes = group.shape, (1, group.shape[1])
+        if not is_plain or np.shape(address) not in shapes or address.dtype != np.uint32:
+            return None
+        marks = None if machine.flight is None else machine.flight.marks[16]
+        return matrix_rows.load(
+            np.ascontiguousarray(address), self.site.offset, group.cta, machine.shared, marks,
+            machine.shared_size, machine.shared_limit, self.count, self.transposed,
+        )  # fmt: skip
 
     def store(self, group, address, values):
         pieces, place, index, selection = self.rows(group, address)

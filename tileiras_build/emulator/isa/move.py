@@ -9,6 +9,7 @@ from ..cluster import RANK_MASK, RANK_SHIFT
 from ..emit import KIND_BITS, UNSIGNED, kind_of
 from ..memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ..syntax import SINK, Address, Name, Pair, Register, Variable, Vector
+from .pairs import Half, half_of, pair_of, set_pair
 from .registry import handles, helper
 
 
@@ -50,6 +51,12 @@ def unpack(e, items, source):
         return
     total = KIND_BITS[kind_of(e.ins.mods[-1])]
     bits = part_bits(items, total)
+    halves = pair_of(e, source)
+    if halves is not None and bits == 32:
+        for item, half in zip(items, halves):
+            if item is not SINK:
+                unpack_half(e, item, half)
+        return
     whole = e.use(source, UNSIGNED[total])
     for i, item in enumerate(items):
         if item is SINK:
@@ -58,12 +65,21 @@ def unpack(e, items, source):
         e.set(item, UNSIGNED[bits], f"{shifted}.astype({UNSIGNED[bits]})")
 
 
+def unpack_half(e, item, half: Half):
+    """A half in a register of its own; numbers go to one of numbers as they are, if their NaNs are as bits would have them."""
+    if half.is_tidy and item.kind == "f32":
+        return e.set(item, "f32", half.number)
+    e.set(item, "u32", half.bits)
+
+
 def pack(e, destination, items):
     total = destination.bits if isinstance(destination, Register) else KIND_BITS[kind_of(e.ins.mods[-1])]
     if total == 128:
         return e.set(destination, "b128", f"({', '.join(e.use(i, 'u64') for i in items)})")
     total = KIND_BITS[kind_of(e.ins.mods[-1])]
     bits, kind = part_bits(items, total), UNSIGNED[total]
+    if bits == 32 and total == 64:
+        return set_pair(e, destination, *(half_of(e, item) for item in items))
     terms = []
     for i, item in enumerate(items):
         value = f"{e.use(item, UNSIGNED[bits])}.astype({kind})"

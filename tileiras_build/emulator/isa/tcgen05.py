@@ -52,6 +52,9 @@ def fragment_cells(shape: str, count: int, packed: bool, split: int) -> tuple[np
     return lanes, columns
 
 
+LINE = np.dtype("V128")  # the cells of 32 lanes of a column
+
+
 class Transfer:
     """One tcgen05.ld or tcgen05.st."""
 
@@ -60,11 +63,13 @@ class Transfer:
         lanes, columns = fragment_cells(shape, count, packed, split)
         self.offsets = (columns * tensor.LANES + lanes)[:, :, None]  # (registers, parts, 1, 32)
         self.whole = shape == "32x32b"
+        if self.whole:  # a register of a warp is a line of cells
+            self.offsets = self.offsets[..., 0] // 32
         width = count * {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8, "16x32bx2": 1}[shape] * (1 + packed)
         self.runs = [(0, width), (split, width)] if shape == "16x32bx2" else [(0, width)]
 
     def places(self, group, address):
-        """(memory, CTAs, warps, halves, first columns, indices of the cells) after the checks of the address."""
+        """(memory, CTAs, warps, halves, first columns, indices of the cells, or of lines of 32) after the checks of the address."""
         memory = tensor_of(group.machine)
         ctas, warps = warps_of(group, self.ins)
         words = per_warp(group, self.ins, address).astype(np.int64)
@@ -77,7 +82,8 @@ class Transfer:
         if not legal.all():
             self.wrong_lanes(group, ctas, warps, lanes, legal)
         base = (ctas * tensor.COLUMNS + columns) * tensor.LANES + lanes
-        return memory, ctas, warps, halves, columns, base[:, None] + self.offsets
+        index = base // 32 + self.offsets if self.whole else base[:, None] + self.offsets
+        return memory, ctas, warps, halves, columns, index
 
     def wrong_lanes(self, group, ctas, warps, lanes, legal):
         i = int(np.argmin(legal))
@@ -118,7 +124,10 @@ class Transfer:
                 group.machine.race.tensor_columns(span, some, which)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
-        words = memory.cells.reshape(-1)[index]
+        if self.whole:
+            words = memory.cells.reshape(-1).view(LINE)[index][..., None].view(np.uint32)
+        else:
+            words = memory.cells.reshape(-1)[index]
         out = words[:, 0] if not self.packed else (words[:, 0] & 0xFFFF) | (words[:, 1] << np.uint32(16))
         return [group.from_warps(value) for value in out]
 
@@ -141,10 +150,15 @@ class Transfer:
                 group.machine.race.tensor_columns(span, some, which)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
-        words = np.stack([np.broadcast_to(group.to_warps(v), (group.warps, 32)) for v in values])[:, None]
+        words = np.empty((len(values), 1, group.warps, 32), np.uint32)
+        for out, value in zip(words, values):
+            out[...] = group.to_warps(value)
         if self.packed:
             words = np.concatenate([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=1)
-        memory.cells.reshape(-1)[index] = words
+        if self.whole:
+            memory.cells.reshape(-1).view(LINE)[index] = words.view(LINE)[..., 0]
+        else:
+            memory.cells.reshape(-1)[index] = words
 
 
 def transfer(e, ins, registers: int, split) -> str:

@@ -181,8 +181,8 @@ class SharedOperand:
 @helper
 def warpgroup_fragment(group, a, type_, negative):
     """Four fragments of 16 rows (warps, 16, k) as A of the warpgroups (n, 64, k)."""
-    values = a.values.reshape(-1, 64, a.values.shape[-1])
-    return products.Factor(-values if negative else values, type_)
+    folded = a.folded(GROUP // 32)
+    return products.Factor(-folded.values, type_) if negative else folded
 
 
 @helper

@@ -1,0 +1,115 @@
+"""Operations of many numbers by machine code: NumPy's bits, or none at all."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tileiras_build.emulator import elements, formats, functions, numerics
+from tileiras_build.emulator.jit import has
+
+COUNT = 4096
+NEVER = 1 << 62
+
+
+def can(name: str) -> bool:
+    """Whether this CPU has the instructions for an operation."""
+    feature = elements.OPERATIONS[name].feature
+    return feature is None or has(feature)
+
+
+def allow(monkeypatch, before: int) -> None:
+    for name, operation in list(elements.OPERATIONS.items()):
+        monkeypatch.setitem(elements.OPERATIONS, name, dataclasses.replace(operation, before=before))
+
+
+@pytest.fixture
+def results(monkeypatch):
+    """What machine code has returned."""
+    found, apply = [], elements.apply
+
+    def noted(name, *operands):
+        found.append(apply(name, *operands))
+        return found[-1]
+
+    monkeypatch.setattr(elements, "apply", noted)
+    return found
+
+
+def finite(rng) -> np.ndarray:
+    """Numbers of all exponents, and zeros of both signs."""
+    bits = rng.integers(0, 1 << 32, COUNT, np.uint32)
+    bits[(bits >> 23 & 255) == 255] ^= np.uint32(1 << 30)
+    bits[:64] &= np.uint32(1 << 31)
+    return bits.view(np.float32)
+
+
+def ties(x: np.ndarray) -> np.ndarray:
+    """Numbers in the middle of two bfloat16."""
+    return (x.view(np.uint32) & np.uint32(0xFFFF0000) | np.uint32(0x8000)).view(np.float32)
+
+
+OPERATIONS = {
+    "ex2": lambda x, y: functions.evaluate("ex2", np.concatenate([x, np.linspace(-126, 130, COUNT, dtype=np.float32)])),
+    "ex2.ftz": lambda x, y: numerics.approximate_flushed("ex2", np.concatenate([x, 200 * np.sin(y)])),
+    "fma": lambda x, y: numerics.fma32(x / 8, np.float32(1.5), y / 8),
+    "max": lambda x, y: numerics.extreme("max", x, np.where(np.arange(COUNT) < 64, -x, y)),
+    "min": lambda x, y: numerics.extreme("min", x, np.where(np.arange(COUNT) < 64, -x, y)),
+    "add": lambda x, y: numerics.paired("add", x, y),
+    "sub": lambda x, y: numerics.paired("sub", x, y),
+    "mul": lambda x, y: numerics.paired("mul", x, y / 4),
+    "f16": lambda x, y: formats.narrow("f16", np.concatenate([x, np.sin(y), np.sin(y) / 40000])),
+    "bf16": lambda x, y: formats.narrow("bf16", np.concatenate([x, ties(x)])),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_bits_are_those_of_numpy(name, monkeypatch, results):
+    rng = np.random.default_rng(len(name))
+    x, y = finite(rng), finite(rng)
+    with np.errstate(all="ignore"):
+        x = np.where((x > -160) & (x < -126), 1, x) if name == "ex2" else x  # whose powers are subnormal
+        allow(monkeypatch, -1)
+        by_code = OPERATIONS[name](x, y)
+        assert (results[-1] is not None) == can(name)
+        allow(monkeypatch, NEVER)
+        by_numpy = OPERATIONS[name](x, y)
+    assert results[-1] is None
+    assert by_code.dtype == by_numpy.dtype and by_code.tobytes() == by_numpy.tobytes()
+
+
+def nearly_in_the_middle() -> float:
+    """A number whose power of two lies within 2^-48 of the middle of two float32."""
+    x = np.linspace(-1, 1, 1 << 22, dtype=np.float32)
+    dropped = np.exp2(x.astype(np.float64)).view(np.uint64) & np.uint64((1 << 29) - 1)
+    return float(x[np.argmin(np.abs(dropped.astype(np.int64) - (1 << 28)))])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ex2", np.nan), ("ex2", -130.0), ("ex2", nearly_in_the_middle()), ("ex2.ftz", nearly_in_the_middle()),
+     ("fma", np.nan), ("max", np.nan), ("add", np.nan), ("f16", np.nan), ("bf16", np.nan)],
+)  # fmt: skip
+def test_what_an_operation_cannot_do_numpy_does(name, value, monkeypatch):
+    allow(monkeypatch, -1)
+    x = np.ones(COUNT, np.float32)
+    operands = [x] * elements.OPERATIONS[name].operands
+    assert (elements.apply(name, *operands) is not None) == can(name)
+    x[COUNT - 3] = value
+    assert elements.apply(name, *operands) is None
+
+
+def test_only_whole_arrays_of_one_shape_are_taken(monkeypatch):
+    allow(monkeypatch, -1)
+    x = np.ones((2, COUNT), np.float32)
+    assert elements.apply("add", x, np.float32(2)).shape == x.shape
+    for other in (x[:1], x.astype(np.float64), np.ones((COUNT, 2), np.float32).T):
+        assert elements.apply("add", x, other) is None
+    assert elements.apply("add", x[0, :128], x[0, :128]) is None
+
+
+def test_a_process_that_does_few_does_not_ask_llvm(monkeypatch):
+    allow(monkeypatch, COUNT)
+    monkeypatch.setattr(elements, "_done", type(elements._done)())
+    x = np.ones(COUNT, np.float32)
+    assert [elements.apply("add", x, x) is None for _ in range(3)] == [True, True, False]

@@ -1,0 +1,86 @@
+"""Matrices A and columns of B of ``mma`` in registers: 8 rows of 16 bytes in one of 32 bits, lane 4 r + t has word t of row r.
+
+Their numbers stay there until NumPy needs them in order; machine code takes them as they are (``packing.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .. import machine_code
+from ..packing import kind_of, magnitudes
+from ..products import NUMBERS, Factor
+
+ROWS, WORDS = 8, 4  # of a block
+FOUR = np.complex128  # any 16 bytes: four words, of lanes that are neighbors
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a word of 32 bits holds: ``decode`` makes the numbers of words (…, w, 1), (…, w, ``per_word``) or in one axis."""
+
+    per_word: int
+    decode: Callable[[np.ndarray], np.ndarray]
+
+
+class Fragment(Factor):
+    """Matrices (stack, rows, k) in ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words), of which ``fold`` warps
+    are the rows of one matrix. ``code`` says what the words hold. ``is_apart``: of eight rows the even ones come first."""
+
+    def __init__(
+        self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: Code, fold: int = 1, is_apart: bool = False
+    ):
+        self.blocks, self.kind, self.numbers = blocks, kind, NUMBERS[kind]
+        self.code, self.fold, self.is_apart = code, fold, is_apart
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        line = self.blocks[0]
+        rows, k = len(self.blocks) * ROWS * self.fold, len(line) * WORDS * self.code.per_word
+        return len(line[0]) // self.fold, rows, k
+
+    @cached_property
+    def values(self) -> np.ndarray:  # type: ignore[override]
+        lines, warps = self.blocks, len(self.blocks[0][0])
+        words = np.empty((warps, len(lines), ROWS, len(lines[0])), FOUR)
+        for row, line in enumerate(lines):
+            for column, block in enumerate(line):
+                words[:, row, :, column] = block.view(FOUR)
+        if self.is_apart:
+            words = words.reshape(warps, len(lines), ROWS // 2, 2, -1).swapaxes(2, 3)
+        return self.code.decode(np.ascontiguousarray(words)[..., None].view(np.uint32)).reshape(self.shape)
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        kind = kind_of(self)
+        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__:
+            return super().extremes
+        bits = magnitudes([block for line in self.blocks for block in line], kind)
+        words = bits.astype(np.uint32).reshape(2, 1, 1)
+        largest, smallest = self.code.decode(words).reshape(2, -1)[:, 0].tolist()
+        return largest, smallest
+
+    @property
+    def apart(self) -> Fragment:
+        return Fragment(self.blocks, self.kind, self.code, self.fold, is_apart=True)
+
+    def in_stacks(self, count: int) -> Fragment:
+        return self.folded(self.shape[0] // count)
+
+    def folded(self, count: int) -> Fragment:
+        """With the rows of ``count`` matrices under each other."""
+        return Fragment(self.blocks, self.kind, self.code, self.fold * count)
+
+
+def join_rows(factors: list[Factor]) -> Factor:
+    """Matrices A under each other, or columns of matrices B beside each other."""
+    if len(factors) == 1:
+        return factors[0]
+    first = factors[0]
+    if isinstance(first, Fragment) and all(factor.blocks for factor in factors):
+        return Fragment([line for factor in factors for line in factor.blocks], first.kind, first.code)
+    return Factor(np.concatenate([factor.values for factor in factors], axis=1), first.kind)
