@@ -123,7 +123,8 @@ class _Exchange:
 
     def place(self) -> Value:
         """Bytes from the start of a part to the slice: bits that say which slice may be left in the part."""
-        b, start, place = self.e.b, self.start(), 0
+        b, start = self.e.b, self.start()
+        place: Value = 0
         for bit in bits(self.kept & ~self.inner):
             moved = bit - (self.kept & (1 << bit) - 1).bit_count()
             place = b.or_(place, b.shift(b.and_(start, 1 << bit), -moved))
