@@ -1,11 +1,12 @@
-"""What the model of ``tileiras-build estimate`` says of the kernels of ``fast_path.py``, ours and tileiras'.
+"""What the model of ``tileiras-build estimate`` says of the kernels of ``fast_path.py``, ours, tileiras' and Triton's.
 
-    python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--markdown]
+    python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--triton] [--markdown]
 
 The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``): its columns are how many of DRAM's clocks the
 issue slots and a block's latency take. Problems are the full ones of ``gpu/build.py``; a persistent kernel
 has as many clusters as run together. Where tileiras is not
-installed its columns are empty. Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
+installed its columns are empty. ``--triton`` adds the best of a few configurations of Triton programs for the same problems
+(``triton_peer.py``), which takes minutes. Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).with_name("gpu")))
 
 import build
 import compile_speed
+import triton_peer
 
 from tileiras_build import driver
 from tileiras_build.bytecode.export import Case, export_kernels, load_cases
@@ -55,10 +57,15 @@ class KernelSet:
         """The module of the kernels."""
         return Path(__file__).with_name(self.kernels)
 
-    @property
-    def header(self) -> tuple[str, ...]:
-        """Of the table: ours, tileiras', and the ratio of both."""
-        return (*HEADS, "ours us", *self.columns, "tileiras us", *self.columns, "ratio")
+    def header(self, triton: bool) -> tuple[str, ...]:
+        """Of the table: ours, tileiras', and the ratio of both; then Triton's, if asked for."""
+        peers = ("tileiras", "Triton") if triton else ("tileiras",)
+        return (
+            *HEADS,
+            "ours us",
+            *self.columns,
+            *(cell for peer in peers for cell in (f"{peer} us", *self.columns, "ratio")),
+        )
 
     def described(self, one: Estimate | None) -> tuple[str, ...]:
         """The cells of one estimate; dashes where there is none."""
@@ -87,9 +94,10 @@ def main() -> int:
     rows, chosen = [], SETS[options.set]
     for target in parse_targets(options.sm):
         for case, code in kernels(options.only or ["*"], chosen.path):
-            rows.append(row(case, code, target, chosen))
+            rows.append(row(case, code, target, chosen, options.triton))
             print("\t".join(rows[-1]), file=sys.stderr, flush=True)
-    print(_markdown(chosen.header, rows) if options.markdown else table_text(chosen.header, rows))
+    header = chosen.header(options.triton)
+    print(_markdown(header, rows) if options.markdown else table_text(header, rows))
     return 0
 
 
@@ -98,6 +106,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--set", choices=SETS, default="fast-path", help="which kernels (default: fast-path)")
     parser.add_argument("--sm", default="80,90,100,120", help="the targets (default: 80,90,100,120)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
+    parser.add_argument("--triton", action="store_true", help="ask about Triton's code, too")
     parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
     return parser.parse_args()
 
@@ -109,21 +118,27 @@ def kernels(patterns: list[str], path: Path = SETS["fast-path"].path) -> Iterato
     yield from ((cases[name], code) for name, code in export_kernels(path, names).items())
 
 
-def row(case: Case, code: bytes, target: Target, chosen: KernelSet) -> tuple[str, ...]:
+def row(case: Case, code: bytes, target: Target, chosen: KernelSet, triton: bool = False) -> tuple[str, ...]:
     """One kernel on one target; what a compiler refuses has no numbers."""
     head = (target.name, case.name)
     try:
         artifacts = driver.compile(code, target.name)
     except TileirasError as error:
-        return (*head, "-", error.id, *["-"] * (len(chosen.header) - len(HEADS) - 2))
+        return (*head, "-", error.id, *["-"] * (len(chosen.header(triton)) - len(HEADS) - 2))
     [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
     problem = build.problem(case, small=False)
     programs = _programs(manifest, problem)
     [kernel] = read_kernels(artifacts.cubin).values()
-    ours = estimate(kernel, _launched(kernel, programs, problem["persistent"]))
-    theirs = _estimate_peer(code, target, programs, problem["persistent"])
-    ratio = "-" if theirs is None else f"{ours.clocks / theirs.clocks:.2f}"
-    return (*head, *chosen.described(ours), *chosen.described(theirs), ratio)
+    ours = estimate(kernel, launched(kernel, programs, problem["persistent"]))
+    peers = [_estimate_peer(code, target, programs, problem["persistent"])]
+    if triton:
+        peers.append(triton_peer.best(case, problem["variants"]["full"], target, launched))
+    return (*head, *chosen.described(ours), *(cell for peer in peers for cell in _beside(ours, peer, chosen)))
+
+
+def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[str, ...]:
+    """A peer's cells and the ratio of our time to its."""
+    return (*chosen.described(peer), "-" if peer is None else f"{ours.clocks / peer.clocks:.2f}")
 
 
 def _programs(manifest: Manifest, problem: dict[str, Any]) -> Launch:
@@ -136,7 +151,7 @@ def _programs(manifest: Manifest, problem: dict[str, Any]) -> Launch:
     return launch_of_manifest(manifest, settings, tuple(variant["grid"]))
 
 
-def _launched(kernel: Kernel, programs: Launch, persistent: bool) -> Launch:
+def launched(kernel: Kernel, programs: Launch, persistent: bool) -> Launch:
     """A cluster for each tile program; of a persistent kernel no more of them than run together."""
     blocks = programs.cluster_blocks
     x, y, z = programs.grid
@@ -153,7 +168,7 @@ def _estimate_peer(code: bytes, target: Target, programs: Launch, persistent: bo
         return None
     [kernel] = read_kernels(cubin).values()
     own = replace(programs, block=(kernel.threads or programs.threads, 1, 1), cluster=kernel.cluster, shared_memory=0)
-    return estimate(kernel, _launched(kernel, own, persistent))
+    return estimate(kernel, launched(kernel, own, persistent))
 
 
 def _peer_cubin(code: bytes, target: Target) -> bytes | None:

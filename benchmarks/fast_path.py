@@ -1,6 +1,6 @@
 """The machine code of the kernels that matter most, beside that of NVIDIA's tileiras for the same bytecode.
 
-    python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [--estimate] [FILE.tilebc]...
+    python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [--estimate [--triton]] [FILE.tilebc]...
 
 Without files the kernels of ``fast_path_kernels.py`` are exported; those with block scales are compiled for targets
 with an instruction that scales, fp8 stored by rows for those that bring it to tensor cores by TMA. Nothing runs on a
@@ -130,7 +130,7 @@ def main() -> int:
     failures += [(row.target.name, row.kernel, failure) for row in rows for failure in row.failures()]
     _print(rows, failures, peer)
     if options.estimate and not options.files:
-        _print_estimates(rows)
+        _print_estimates(rows, options.triton)
     return 1 if failures else 0
 
 
@@ -141,6 +141,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--repeat", type=int, default=1, help="the least CPU time of this many runs (default: 1)")
     parser.add_argument("--estimate", action="store_true", help="ask the model of docs/estimate.md too; takes no FILE")
+    parser.add_argument(
+        "--triton", action="store_true", help="with --estimate: of Triton's code for the same problems, too"
+    )
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep both compilers' cubins there")
     return parser.parse_args()
 
@@ -214,14 +217,14 @@ def _print(rows: list[Row], failures: list[tuple[str, str, str]], peer: str | No
         print("\n" + table_text(("sm", "kernel", "demand not met"), failures))
 
 
-def _print_estimates(rows: list[Row]) -> None:
+def _print_estimates(rows: list[Row], triton: bool) -> None:
     """What the model says of the same kernels."""
     import estimates
 
     chosen = estimates.SETS["fast-path"]
     cases = {case.name: (case, code) for case, code in estimates.kernels(["*"])}
-    table = [estimates.row(*cases[row.kernel], row.target, chosen) for row in rows]
-    print("\n" + table_text(chosen.header, table))
+    table = [estimates.row(*cases[row.kernel], row.target, chosen, triton) for row in rows]
+    print("\n" + table_text(chosen.header(triton), table))
 
 
 def _cells(row: Row) -> tuple[str, ...]:

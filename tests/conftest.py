@@ -13,7 +13,7 @@ import pytest
 
 from tests import compiled_once, cpu_report
 from tests.quick import MARK, TESTS, has_quick_tests, is_quick
-from tests.sampled import Sample
+from tests.sampled import Sample, name_of, named_files, rows
 
 EXHAUSTIVE = "exhaustive"
 # Read when NumPy is imported, here before it is: threads that wait for each other on a busy machine cost ten times a product.
@@ -85,8 +85,8 @@ def pytest_collection_modifyitems(config, items):
         if path.is_relative_to(TESTS) and has_quick_tests(path):
             for item in (item for item in inside if is_quick(path, item.name)):
                 item.add_marker(getattr(pytest.mark, MARK))
-    sample = Sample()
-    for item in (item for item in items if not item.get_closest_marker(EXHAUSTIVE)):
+    sample, named = Sample(), named_files(config.args, config.invocation_params.dir)
+    for item in (item for item in items if item.path not in named and not item.get_closest_marker(EXHAUSTIVE)):
         taken = sample.takes(item.path, getattr(item, "originalname", item.name))
         if not taken and not item.get_closest_marker(MARK):
             item.add_marker(getattr(pytest.mark, EXHAUSTIVE))
@@ -94,3 +94,9 @@ def pytest_collection_modifyitems(config, items):
         left = {item for item in items if item.get_closest_marker(EXHAUSTIVE)}
         config.hook.pytest_deselected(items=list(left))
         items[:] = [item for item in items if item not in left]
+    items.sort(key=_is_long, reverse=True)  # stable: all others stay beside their neighbours
+
+
+def _is_long(item: pytest.Item) -> bool:
+    """Whether a test takes so long that a process which begins it last would be waited for."""
+    return rows().is_left_out(*name_of(item.path, getattr(item, "originalname", item.name)))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
 from tests import compiled_once
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import export_kernels, load_cases, pack_arguments
+from tileiras_build.bytecode.reader import read_module
+from tileiras_build.pipeline import tileaa_to_tileas, tilebc_to_tileaa
+from tileiras_build.pipeline.job import Job
 from tileiras_build.reports import sass
+from tileiras_build.targets import find_target
 
 ALIGNMENT = 128
 
@@ -36,6 +41,22 @@ def exported(path: Path) -> dict[str, bytes]:
 def compiled(path: Path, name: str, sm: str):
     """The artifacts of one case, down to PTX."""
     return compiled_once.compiled(bytecode(path, name), sm)
+
+
+def scheduled_case(path: Path, name: str, sm: str) -> ModuleOp:
+    """One case as scheduled tile IR, a new module at each call."""
+    return scheduled_module(bytecode(path, name), sm)
+
+
+def scheduled_module(data: bytes, sm: str) -> ModuleOp:
+    """The same of bytecode. Printing this module and reading it again would cost four times as much as making it."""
+    return _scheduled(data, sm).clone()
+
+
+@lru_cache(maxsize=64)
+def _scheduled(data: bytes, sm: str) -> ModuleOp:
+    job = Job(find_target(sm))
+    return tileaa_to_tileas.lower(tilebc_to_tileaa.lower(read_module(data), job), job)
 
 
 def assembled(path: Path, name: str, sm: str):

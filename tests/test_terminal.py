@@ -2,6 +2,7 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from tileiras_build.terminal import (
     has_colour,
     is_terminal,
     print_table,
+    say,
     table_text,
 )
 
@@ -105,3 +107,10 @@ def test_the_running_line_fits_and_never_goes_back(person):
     assert [int(share) for share in re.findall(r"(\d+)%", shown)] == [50, 50, 100, 100]
     assert "[ 5/10]" in shown and "…" in shown and max(map(len, shown.splitlines())) <= 60
     assert person.getvalue().endswith("\x1b[2K")
+
+
+def test_a_message_and_the_end_of_its_line_are_written_at_once(monkeypatch):
+    written = []
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(write=written.append))
+    say("warning[cache-failed]: it is away")
+    assert written == ["warning[cache-failed]: it is away\n"]

@@ -12,10 +12,12 @@ of named packages are concerned. The process of a user who imports the package n
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 OWN, COMPILER = ("tileiras_build",), ("tileiras_build", "xdsl")  # packages whose classes are deferred
@@ -34,6 +36,8 @@ def defer(*packages: str) -> None:
     _packages = None if _packages is None or not packages else tuple({*_packages, *packages})
     # The module's functions find this one before the builtin that they mean: it is what all versions of Python share here.
     vars(dataclasses)["exec"] = _execute
+    if (known := vars(dataclasses).get("inspect")) is inspect:
+        vars(dataclasses)["inspect"] = _WithoutSignatures(known.__name__)
     if packages != OWN and not any(isinstance(finder, _BeforeDialects) for finder in sys.meta_path):
         sys.meta_path.insert(0, _BeforeDialects())
 
@@ -51,6 +55,21 @@ class _BeforeDialects:
             import_module("tileiras_build.dialects.deferred_definitions").defer_definitions()
 
 
+class _WithoutSignatures(ModuleType):
+    """``inspect``, of which dataclasses ask for a signature that becomes the docstring of a class that has none.
+
+    Of deferred methods it would be wrong, and it takes as long as the rest of the class.
+    """
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        vars(self).update(vars(inspect), signature=self._signature)
+
+    @staticmethod
+    def _signature(kind: type) -> object:
+        return "" if _is_deferred(kind.__module__) else inspect.signature(kind)
+
+
 def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> None:
     """``exec`` of a text that defines ``__create_fn__``, which returns the methods of a dataclass, one or a tuple."""
     before, _, returned = text.rpartition("\n return ")
@@ -59,11 +78,14 @@ def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> 
         return
 
     def create(**closure: Any) -> object:
-        @cache
+        made: dict[str, Any] = {}
+
+        # ``functools.cache`` takes longer than all else here.
         def compiled() -> Any:
-            made: dict[str, Any] = {}
-            exec(text, names, made)
-            return made["__create_fn__"](**closure)
+            if not made:
+                exec(text, names, made)
+                made["made"] = made["__create_fn__"](**closure)
+            return made["made"]
 
         if not returned.startswith("("):
             return _deferred(returned, compiled)

@@ -32,6 +32,9 @@ _WRITE_FAULTS = {
     errno.EDQUOT: "the disk is full (quota)",
     errno.EEXIST: "its folder is a file",
     errno.ENOTDIR: "its folder is a file",
+    errno.EACCES: "this user may not write there",
+    errno.EPERM: "this user may not write there",
+    errno.EROFS: "the file system is read-only",
 }
 
 
@@ -109,7 +112,7 @@ class _Placing:
         for path in [temporary for temporary, _ in self._named] + (self._new if error else []):
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _write_failure(error, self.current) from None
+            raise write_failure(error, self.current) from None
 
     def add(self, path: Path, data: bytes) -> None:
         """Write ``data``, which is to be ``path``. Raises OSError."""
@@ -182,6 +185,13 @@ def _hidden(path: Path) -> str:
     return f".{path.name[:_SHOWN]}."
 
 
-def _write_failure(error: OSError, path: Path) -> InvalidInput:
-    reason = _WRITE_FAULTS.get(error.errno) or error.strerror or str(error)
-    return InvalidInput("write-failed", f"cannot write the file: {reason}", location=Location(str(path)))
+def write_fault(error: OSError) -> str:
+    """Why the system does not let a file be written, in a few words."""
+    return _WRITE_FAULTS.get(error.errno or 0) or error.strerror or str(error)
+
+
+def write_failure(error: OSError, path: str | os.PathLike) -> InvalidInput:
+    """What the system has answered who wanted to write at ``path``, in a sentence."""
+    return InvalidInput(
+        "write-failed", f"cannot write the file: {write_fault(error)}", location=Location(os.fspath(path))
+    )

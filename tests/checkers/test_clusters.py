@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 
-from tests.emulated_kernels import compiled
+from tests.emulated_kernels import scheduled_case
 from tileiras_build.checkers.barriers import check_barriers
 from tileiras_build.checkers.clusters import check_clusters
 from tileiras_build.checkers.pipelines import check_pipelines
@@ -13,7 +13,6 @@ from tileiras_build.checkers.rings import check_rings
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.dialects import arith
 from tileiras_build.errors import InternalError
-from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "clustered.py"
 PRODUCTS = ("product", "product_columns", "product_tall", "product_wide", "product_f8", "persistent")
@@ -24,7 +23,7 @@ PAIRS = (
 
 
 def module_of(name, sm="sm_90"):
-    return parse(compiled(KERNELS, name, sm).tileas.encode())
+    return scheduled_case(KERNELS, name, sm)
 
 
 def parts(name, sm="sm_90"):

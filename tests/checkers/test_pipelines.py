@@ -6,10 +6,9 @@ import pytest
 from lowered_examples import NAMES, scheduled
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import compiled
+from tests.emulated_kernels import scheduled_case
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.errors import InternalError
-from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "fetched_products.py"
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -17,7 +16,7 @@ FETCHED = ("f16_rows", "f16_columns", "nested", "added", "chained")
 
 
 def module_of(name, sm):
-    return parse(compiled(KERNELS, name, sm).tileas.encode())
+    return scheduled_case(KERNELS, name, sm)
 
 
 def find(module, suffix):

@@ -7,12 +7,11 @@ import pytest
 from lowered_examples import NAMES, scheduled
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
 
-from tests.emulated_kernels import compiled
+from tests.emulated_kernels import scheduled_case
 from tileiras_build.checkers.barriers import check_barriers
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.checkers.tma_stores import check_tma_stores
 from tileiras_build.errors import InternalError
-from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "stored_tiles.py"
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -29,7 +28,7 @@ STORED = {
 
 
 def module_of(name, sm="sm_90"):
-    return parse(compiled(KERNELS, name, sm).tileas.encode())
+    return scheduled_case(KERNELS, name, sm)
 
 
 def find(module, name, **attributes):

@@ -75,3 +75,17 @@ def test_cache(printed, tmp_path):
     (tmp_path / "ac/ab" / ("ab" * 32)).write_bytes(b"damaged")
     found, code = printed("cache", str(tmp_path), "--verify", "--json")
     assert code == 1 and len(found["damaged"]) == 1 and "not an ActionResult" in found["damaged"][0]
+
+
+def test_servers_whose_folder_is_not_the_users_alone(capsys, tmp_path, monkeypatch):
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert main(("server", "status")) == 0
+    assert capsys.readouterr().out == "no server\n"
+    (folder,) = tmp_path.iterdir()
+    folder.chmod(0o777)
+    assert main(("server", "status")) == 1
+    assert capsys.readouterr().err == (
+        "error[server-folder]: the folder of this user's servers cannot be used: it is not this user's alone "
+        f"({folder}); commands run without a server; set XDG_RUNTIME_DIR or TMPDIR to a folder of your own\n"
+    )

@@ -124,15 +124,6 @@ def test_a_process_among_others_runs_launches_by_itself(monkeypatch):
             assert jobs.has_company()
 
 
-def test_cores_are_those_of_the_process_and_of_its_control_group(monkeypatch, tmp_path):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)))
-    monkeypatch.setattr(jobs, "_QUOTA", tmp_path / "cpu.max")
-    assert jobs.cores() == 6
-    for text, expected in (("max 100000\n", 6), ("250000 100000\n", 2), ("10000 100000\n", 1), ("900000 100000\n", 6)):
-        (tmp_path / "cpu.max").write_text(text)
-        assert jobs.cores() == expected
-
-
 def test_cores_that_others_use_are_theirs(monkeypatch, tmp_path):
     monkeypatch.setattr(jobs, "cores", lambda: 4)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)

@@ -6,6 +6,7 @@ import pytest
 from tests.estimate.handwritten import LAYOUT, code, launch
 from tileiras_build.estimate.lanes import LANES
 from tileiras_build.estimate.launch import Constants
+from tileiras_build.estimate.machines import BANKS
 from tileiras_build.estimate.operands import PREDICATE, REGISTER, Operand
 from tileiras_build.estimate.semantics import handler_of
 from tileiras_build.estimate.warp import Warp
@@ -148,3 +149,16 @@ def test_lanes_of_a_warp():
 def test_an_unknown_word_masked_is_unknown():
     """The third word, which the table does not ask for, decides nothing."""
     assert executed("LOP3.LUT R0, R1, 0x1f, RZ, 0xc0, !PT", {}).raw(R(0)) is None
+
+
+def test_the_number_of_a_cluster_as_ptxas_makes_it():
+    """sm_100: a block's number times the reciprocal of the cluster's extent."""
+    constants = Constants.of(launch(cluster=(1, 4, 1)), BANKS[100], {})
+    warp = Warp({"SR_TID.X": LANES}, constants)
+    for text in ("I2FP.F32.U32 R0, R1", "FMUL R0, R0, c[0x0][0x214]", "F2I.U32.TRUNC.NTZ R0, R0"):
+        warp.set(R(1), 11)
+        [one] = code(text).instructions
+        handler = handler_of(one)
+        assert handler is not None
+        handler(warp, one)
+    assert warp.raw(R(0)) == 2

@@ -1,20 +1,28 @@
 """What a plain run leaves out: the table names tests that are there, its samples see every target, and CI runs all."""
 
 import re
+from fnmatch import fnmatchcase
 from math import gcd
 
 import pytest
 
-from tests.sampled import TESTS, Sample, rows
+from tests.sampled import TESTS, Sample, every_in, named_files, rows
 from tileiras_build.targets import TARGETS
 
-EVERY, LEFT_OUT = rows()
+EVERY, FILES, LEFT_OUT = rows().every, rows().files, rows().left_out
+HERE = sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))
 
 
 @pytest.mark.parametrize("name", [*EVERY, *LEFT_OUT])
 def test_every_row_is_a_test(name):
     file, _, function = name.partition("::")
-    assert re.search(rf"^def {function}\(", (TESTS / file).read_text(), re.MULTILINE)
+    assert re.search(rf"^def {function or 'test_'}", (TESTS / file).read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("pattern", FILES)
+def test_every_pattern_has_files_that_no_other_one_takes(pattern):
+    earlier = list(FILES)[: list(FILES).index(pattern)]
+    assert [file for file in HERE if fnmatchcase(file, pattern) and not any(fnmatchcase(file, one) for one in earlier)]
 
 
 def test_samples_see_every_target():
@@ -23,7 +31,7 @@ def test_samples_see_every_target():
 
 
 def test_the_first_and_every_nth_case_are_taken():
-    (name, every), *_ = EVERY.items()
+    name, every = next((name, every) for name, every in EVERY.items() if every_in(name.partition("::")[0]) == 1)
     file, _, function = name.partition("::")
     sample = Sample()
     assert [sample.takes(TESTS / file, function) for _ in range(every + 2)] == [
@@ -35,10 +43,24 @@ def test_the_first_and_every_nth_case_are_taken():
     assert all(sample.takes(TESTS / file, "test_of_no_row") for _ in range(3))
 
 
+def test_the_first_and_every_nth_test_of_a_file_are_taken():
+    (file, every), *_ = ((file, every) for file, every in FILES.items() if file in HERE)
+    sample = Sample()
+    taken = [sample.takes(TESTS / file, f"test_{number}") for number in range(every + 1) for _ in range(2)]
+    assert taken == [True, True, *[False] * 2 * (every - 1), True, True]
+
+
 def test_what_is_left_out_is_never_taken():
     for name in LEFT_OUT:
         file, _, function = name.partition("::")
-        assert not Sample().takes(TESTS / file, function)
+        assert not Sample().takes(TESTS / file, function or "test_any")
+
+
+def test_what_is_named_is_run_whole():
+    """A folder is not: it has files of all sorts."""
+    words = ["tests/meta", "tests/meta/test_sampled.py::test_ci_runs_all", "meta/../conftest.py"]
+    assert named_files(words[:2], TESTS.parent) == {TESTS / "meta/test_sampled.py"}
+    assert named_files(words, TESTS) == {TESTS / "conftest.py"}
 
 
 def test_ci_runs_all():

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_case
 from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
 from tileiras_build import driver
 from tileiras_build.errors import Unsupported
@@ -122,7 +122,7 @@ def test_a_strategy_that_was_asked_for_stays():
 
 
 def test_a_remark_says_what_it_costs():
-    module = parse(compiled(KERNELS, "transpose_f32", "sm_90").tileas.encode())
+    module = scheduled_case(KERNELS, "transpose_f32", "sm_90")
     (remark,) = [one for one in collect(module, TARGETS["sm_90"]) if one.name == "RemarkMemoryShared"]
     assert remark.message == "Shared memory does not hold the kernel's tiles"
     assert remark.reasons == ("tiles change their layout in parts of 8 KiB",)

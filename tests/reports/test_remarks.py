@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import compiled
+from tests.emulated_kernels import scheduled_case
 from tileiras_build.dialects.nv_tileas.ops import ConvertLayoutOp
 from tileiras_build.driver import lower
 from tileiras_build.errors import Location
@@ -72,14 +72,14 @@ def test_what_a_warp_of_its_own_fetches_is_named():
 
 def test_a_stride_that_tma_cannot_rely_on():
     """fp4 whose rows are multiples of 16 elements: 8 bytes, where 32 elements would do."""
-    tileas = parse(compiled(SCALED, "fp4_pairs_large", "sm_100").tileas.encode())
+    tileas = scheduled_case(SCALED, "fp4_pairs_large", "sm_100")
     failed = [remark for remark in collect(tileas, TARGETS["sm_100"]) if remark.name == "RemarkMemoryTmaLoadFailed"]
     known = "the stride of dimension 0 is only known to be a multiple of 8 bytes, and TMA needs 16"
     assert sum(known in remark.reasons for remark in failed) == 1
 
 
 def test_what_tma_stores_is_named():
-    tileas = parse(compiled(STORES, "f16", "sm_90").tileas.encode())
+    tileas = scheduled_case(STORES, "f16", "sm_90")
     found = {remark.name: remark for remark in collect(tileas, TARGETS["sm_90"])}
     notes = dict(found["RemarkMemoryStoreInstructionSelected"].notes)
     assert notes["Instruction"] == "Tensor copy from shared memory (cp.async.bulk.tensor)"

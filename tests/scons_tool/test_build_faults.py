@@ -1,6 +1,8 @@
 """Faults: killed builds, two builds at once, a full disk, records that are written while a build runs."""
 
+import ctypes
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -71,6 +73,53 @@ def test_second_build_waits_for_the_first(project):
     output, errors = second.communicate(timeout=60)
     assert second.returncode == 0, errors
     assert "cubin   sm_90   a" in output
+
+
+CAP_DAC_OVERRIDE = 1  # of linux/capability.h
+PR_CAPBSET_DROP = 24  # of linux/prctl.h
+
+
+def respect_modes() -> None:
+    """The superuser, too, may write only where the modes of files say so: what another user's folder answers."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+@pytest.fixture
+def closed(project):
+    """Closes folders of the project to writers, until the test ends."""
+    folders = []
+
+    def close(*names: str) -> None:
+        for name in names:
+            folders.append(project.folder / name)
+            folders[-1].chmod(0o555)
+
+    yield close
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def test_folder_without_room_for_records_is_one_sentence(project, closed):
+    project.write("a.tilebc", "kernel a\n")
+    closed(".")
+    output, errors = start(project, preexec_fn=respect_modes).communicate(timeout=60)
+    assert re.fullmatch(
+        r"scons: .{3} error.records-write.: .*: this user may not write there; build where .*\n", errors
+    )
+    assert not (project.folder / "build").exists() and "a" not in output.split()
+
+
+@pytest.mark.parametrize("folder", ["build/sm_90", "build"])
+def test_what_others_have_made_is_not_made_anew(project, closed, folder):
+    project.write("a.tilebc", "kernel a\n")
+    assert project.run(sm="90" if folder == "build/sm_90" else "100").returncode == 0
+    project.write("a.tilebc", "kernel a\nmore\n")
+    closed(folder)
+    build = start(project, preexec_fn=respect_modes)
+    output, errors = build.communicate(timeout=60)
+    sentence = "build/sm_90/a.tileaa: error[write-failed]: cannot write the file: this user may not write there\n"
+    assert build.returncode == 2 and sentence in output and sentence in errors and "Traceback" not in errors
+    assert "\n0 steps made in " in output
 
 
 def limit_files() -> None:

@@ -6,13 +6,14 @@ import pytest
 
 from tests import forked_scons
 from tests.scons_tool.test_build import SCONSTRUCT, Project
+from tileiras_build.cores import cores
 
 # No options but those that the tool gives every environment; and one that the script reads itself.
 PLAIN = (
     SCONSTRUCT.replace("variables=scons_tool.variables(ARGUMENTS), ", "")
     + 'print("size", ARGUMENTS.get("size"), "sm", env["sm"], "jobs", GetOption("num_jobs"))\n'
 )
-CORES = len(os.sched_getaffinity(0))
+CORES = cores()
 
 
 @pytest.fixture

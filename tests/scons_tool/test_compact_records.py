@@ -26,10 +26,12 @@ def entry(number: int) -> SConsignEntry:
     return made
 
 
-def source() -> SConsignEntry:
-    """Of a file that nothing makes: SCons leaves most of it unset."""
+def source(complete: bool = True) -> SConsignEntry:
+    """Of a file that nothing makes: SCons leaves some of it unset, or most."""
     made = SConsignEntry()
     made.binfo, made.ninfo = FileBuildInfo(), info(9)
+    if complete:
+        made.binfo.bsources, made.binfo.bdepends, made.binfo.bimplicit = [], [], []
     return made
 
 
@@ -53,11 +55,12 @@ def copied(entries: dict) -> Entries:
 
 
 def test_objects_come_back_as_they_were(lazy):
-    given = {"a.ll": entry(1), "b.ll": entry(5), "a.tilebc": source()}
+    given = {"a.ll": entry(1), 'b"\n\t.ll': entry(5), "a.tilebc": source(), "c": source(complete=False)}
     read = copied(copied(Entries(given)))
     assert set(read) == (set() if lazy else set(given))
+    assert sorted(read.names()) == sorted(given)
     assert {name: contents(read[name]) for name in given} == {name: contents(made) for name, made in given.items()}
-    assert "c.ll" not in read and read.get("c.ll") is None and read.look("c.ll") is None
+    assert "a" not in read and read.get("c.ll") is None and read.look("c.ll") is None
     with pytest.raises(KeyError):
         read["c.ll"]
 
@@ -87,14 +90,32 @@ def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
     assert "a.ll" in copied(Entries({"a.ll": entry(1)}))
 
 
-def test_damaged_rows_are_no_records(lazy):
-    made, arguments = Entries({"a.ll": entry(1), "b.ll": entry(2), "c.ll": entry(3), "d.ll": entry(4)}).__reduce__()
-    rows, layout, actions = arguments
-    damaged = {"a.ll": rows["a.ll"][:-3], "b.ll": "[]", "c.ll": rows["c.ll"].replace("0]", "9]")}
-    read = made(rows | damaged, layout, actions)
-    assert [read.look(name) is None for name in rows] == [True, True, True, False]
-    assert [read.get(name) is None for name in rows] == [True, True, True, False]
+@pytest.mark.parametrize("few", [0, 64])
+def test_damaged_rows_are_no_records(lazy, few, monkeypatch):
+    monkeypatch.setattr(compact_records, "_FEW", few)
+    made, (text, *rest) = Entries({f"{name}.ll": entry(number) for number, name in enumerate("abcd")}).__reduce__()
+    lines = [line for line in text.split("\n") if line]
+    damaged = [lines[0][:-3], lines[1].partition("\t")[0] + "\t[]", lines[2].replace("0]", "9]"), lines[3]]
+    read = made("\n".join(["", *damaged, ""]), *rest)
+    assert [read.look(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
+    assert [read.get(f"{name}.ll") is None for name in "abcd"] == [True, True, True, False]
     assert set(copied(read).names()) == {"d.ll"}
+    # A text that ends within a line.
+    assert made(text[:-1], *rest).names() == []
+
+
+@pytest.mark.parametrize("few", [0, 64])
+def test_few_lines_are_replaced_as_many_are(few, monkeypatch):
+    monkeypatch.setattr(compact_records, "_lazy", True)
+    monkeypatch.setattr(compact_records, "_FEW", few)
+    names = [f"{number}.ll" for number in range(9)]
+    read = copied(Entries({name: entry(number) for number, name in enumerate(names)}))
+    for name in (names[0], names[4], names[5], names[8]):
+        read[name] = entry(100)
+    read["new.ll"] = entry(7)
+    again = copied(read)
+    assert sorted(again.names()) == sorted([*names, "new.ll"])
+    assert [again.look(name).ninfo.csig for name in names[:6]] == [f"csig{n}" for n in (100, 1, 2, 3, 100, 100)]
 
 
 def test_an_action_is_kept_once(lazy, monkeypatch):

@@ -87,12 +87,13 @@ def mentions(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportF
 
 def _mentions(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
     """Where the file speaks of the table, in the order of the text: its name, and what imports it."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == table]
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and _imports(node, table)]
-    return sorted([*names, *imports], key=lambda node: (node.lineno, node.col_offset))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.ImportFrom) and _names(node, table)]
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
-def _imports(node: ast.ImportFrom, table: str) -> bool:
+def _names(node: ast.Name | ast.ImportFrom, table: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == table
     return any((alias.asname or alias.name) == table for alias in node.names)
 
 

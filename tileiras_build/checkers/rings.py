@@ -1,7 +1,7 @@
 """Proof by running that rings of buffers in shared memory are neither read too early nor overwritten too early.
 
-A kernel is run on its stage numbers only, with every loop going round 0, 1, 2 and more times than a ring has stages,
-and every branch taken to either side. Along such a run:
+A kernel is run on its stage numbers only, with every loop going round 0, 1, 2 and more times than a ring has stages, or
+groups of iterations, and every branch taken to either side, or to the one that the loop's index says. Along such a run:
 
 - a stage is copied to only if no thread may still be reading it: a barrier came after its last reading;
 - a stage is read only after its copy was committed, waited for, and seen by all: a barrier came after the wait;
@@ -13,6 +13,7 @@ Every check raises ``InternalError`` with id ``ring-proof`` and says what is wro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from operator import eq
 
@@ -21,15 +22,18 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.nv_tileas.types import BufferType
 from ..pipeline.shared.accessors import expect, number_of, owner, row
-from .program_paths import kernels_of
+from .program_paths import AGENTS, kernels_of
 from .program_runs import ProgramRun
 
-TRIPS, ARMS = (0, 1, 2, 3, 6, 9), (0, 1)
+TRIPS, ARMS, GROUPS = (0, 1, 2, 3, 6, 9), (0, 1), 6
 Place = tuple[SSAValue, int]
 ARITHMETIC = {
     "arith.addi": lambda a, b: a + b,
     "arith.subi": lambda a, b: a - b,
     "arith.muli": lambda a, b: a * b,
+    "arith.andi": lambda a, b: a & b,
+    "arith.shrui": lambda a, b: a >> b,
+    "arith.remui": lambda a, b: a % b,
 }
 
 
@@ -40,9 +44,15 @@ def check_rings(module: ModuleOp) -> int:
         rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
         count += len(rings)
         if rings:
-            for trips, arm in product(TRIPS, ARMS):
+            for trips, arm in product((*TRIPS, *_trips_of_groups(kernel)), ARMS):
                 _Run(kernel, trips, arm).block(kernel.regions[0].blocks[0])
     return count
+
+
+def _trips_of_groups(kernel: Operation) -> list[int]:
+    """Trips after which a ring of groups of iterations has turned, where there is one."""
+    steps = [row(op).scale_steps for op in kernel.walk() if op.name == "nv_tileas.async.umma"]
+    return [GROUPS * max(steps) + 1] if max(steps, default=1) > 1 else []
 
 
 class _Run(ProgramRun):
@@ -59,9 +69,19 @@ class _Run(ProgramRun):
         self.landed: set[Place] = set()
         self.visible: set[Place] = set()
 
+    def indices(self, op: Operation) -> Iterable[int | None]:
+        """Known where a loop counts from a number in steps of a number."""
+        lower, _, step = self._known(op.operands[:3])
+        if lower is None or step is None:
+            return super().indices(op)
+        return range(lower, lower + self.trips * step, step) if step else [lower] * self.trips
+
     def step(self, op: Operation) -> None:
         """Follow the integers and the stages of the rings."""
-        if "scratch_offset" in op.attributes:
+        if op.name == AGENTS:  # one of them copies
+            for agent in op.regions:
+                self.block(agent.blocks[0])
+        elif "scratch_offset" in op.attributes:
             self._use_scratch(op)
         elif (step := STEPS.get(op.name)) is not None:
             step(self, op)

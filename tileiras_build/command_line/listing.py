@@ -99,7 +99,12 @@ def look_at_servers(options: argparse.Namespace) -> None:
     """``server [status|stop]``: a line for each server that answers."""
     from ..server.look import find_servers
 
-    found = find_servers(options.what)
+    try:
+        found = find_servers(options.what)
+    except OSError as error:
+        message = f"the folder of this user's servers cannot be used: {error.strerror} ({error.filename})"
+        remedy = "commands run without a server; set XDG_RUNTIME_DIR or TMPDIR to a folder of your own"
+        raise InvalidInput("server-folder", message, remedy=remedy) from None
     done = "ended" if options.what == "stop" else "serves"
     print(*(f"{done}: {server}" for server in found) if found else ["no server"], sep="\n")
 

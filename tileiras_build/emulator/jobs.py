@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cores import cores
 from .memory import Memory
 from .processes import why_alone
 
@@ -32,7 +33,6 @@ WORTH = 0.05  # seconds of a launch from which a fork pays where processes were 
 FORK = 0.05  # seconds that one more process has to save
 COPIED = 1 << 29  # bytes of arrays that are copied, compared and copied back in a second
 ROOM = 4  # the part of the free memory that copies of the arrays may take is one in so many
-_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a control group: microseconds in each period, or "max"
 _FREE = Path("/proc/meminfo")
 _RUNNING = Path("/proc/loadavg")  # its fourth word: runnable threads of the machine / all of them
 
@@ -50,18 +50,8 @@ def asked_for(wanted: int | None) -> int | None:
 
 
 # -- the machine -------------------------------------------------------------------------------------
-def cores() -> int:
-    """How many cores this process may use."""
-    count = len(os.sched_getaffinity(0))
-    try:
-        quota, period = _QUOTA.read_text().split()
-    except (OSError, ValueError):
-        return count
-    return count if quota == "max" else min(count, max(round(int(quota) / int(period)), 1))
-
-
 def idle_cores() -> int:
-    """How many of those nobody else uses at this moment; at least one."""
+    """How many of the cores that this process may use nobody else uses at this moment; at least one."""
     count = cores()
     try:
         running = int(_RUNNING.read_text().split()[3].partition("/")[0])

@@ -86,7 +86,8 @@ def buffer_of(address: int) -> int:
 @dataclass(frozen=True)
 class BankLayout:
     """Where constant bank 0 holds what: bytes to the extents of block and grid, to a pointer to the parameters, to the
-    parameters, to the top of the stack, and to the extents of a cluster, the numbers of clusters and a cluster's blocks.
+    parameters, to the top of the stack, and to the extents of a cluster, the numbers of clusters, a cluster's blocks and the
+    reciprocals of its extents in f32, by which ptxas computes %clusterid.
     """
 
     block: int
@@ -97,6 +98,7 @@ class BankLayout:
     cluster: int | None = None
     clusters: int | None = None
     rank: int | None = None
+    reciprocals: int | None = None
 
 
 STACK = 0xFFFC00  # where a thread's stack begins, from which it grows down
@@ -115,7 +117,8 @@ class Constants:
         """Those of a launch."""
         words: dict[int, int] = {layout.stack: STACK}
         rows = ((layout.block, launch.block), (layout.grid, launch.grid), (layout.cluster, launch.cluster),
-                (layout.clusters, launch.clusters), (layout.rank, (launch.cluster_blocks,)))  # fmt: skip
+                (layout.clusters, launch.clusters), (layout.rank, (launch.cluster_blocks,)),
+                (layout.reciprocals, tuple(map(_reciprocal, launch.cluster))))  # fmt: skip
         for start, extents in rows:
             if start is not None:
                 words |= {start + 4 * axis: extent for axis, extent in enumerate(extents)}
@@ -130,6 +133,11 @@ class Constants:
             return self.words.get(offset)
         data = self.banks.get(bank, b"")[offset : offset + 4]
         return int.from_bytes(data, "little") if len(data) == 4 else None
+
+
+def _reciprocal(extent: int) -> int:
+    """The word of 1 / ``extent`` in f32."""
+    return int.from_bytes(struct.pack("<f", 1 / extent), "little")
 
 
 def _packed(number: int, argument: Argument) -> bytes:

@@ -125,7 +125,7 @@ MACHINES: dict[int, Machine] = {
 # Where constant bank 0 holds the launch, as ptxas 13 compiles code that asks for it; the parameters' place is in a cubin, too.
 _BEFORE_90 = BankLayout(0x0, 0xC, 0x118, 0x160, 0x28)
 _FROM_90 = BankLayout(0x0, 0xC, 0x198, 0x210, 0x28, 0x144, 0x15C, 0x188)
-_FROM_100 = BankLayout(0x360, 0x370, 0x348, 0x380, 0x37C, 0x200, 0x220, 0x22C)
+_FROM_100 = BankLayout(0x360, 0x370, 0x348, 0x380, 0x37C, 0x200, 0x220, 0x22C, 0x210)
 BANKS: dict[int, BankLayout] = {
     80: _BEFORE_90, 86: _BEFORE_90, 87: _BEFORE_90, 89: _BEFORE_90, 90: _FROM_90, 100: _FROM_100, 103: _FROM_100,
     110: _FROM_100, 120: _FROM_100, 121: _FROM_100,

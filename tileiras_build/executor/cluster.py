@@ -9,7 +9,6 @@ one. What no worker can run any more is given to the scheduler again once there 
 from __future__ import annotations
 
 import concurrent.futures
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from .. import terminal
 from ..errors import InternalError, InvalidInput
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
@@ -37,10 +37,6 @@ LOOK = 0.2  # seconds; a call that waits looks so often whether the build is end
 QUESTIONS = 10  # to a worker that gives no answer
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
 class ClusterExecutor:
     """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
 
@@ -56,7 +52,7 @@ class ClusterExecutor:
         *,
         jobs: int = 1,
         certificates: Certificates = NO_CERTIFICATES,
-        say: Callable[[str], None] = _say,
+        say: Callable[[str], None] = terminal.say,
         connect: float = CONNECT,
         gather: float = GATHER,
         patience: float = PATIENCE,

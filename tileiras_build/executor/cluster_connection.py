@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InvalidInput, TileirasError
+from .bounded_calls import BoundedCalls
 from .certificates import Certificates, words_of
 
 REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
@@ -40,21 +40,11 @@ def connect(address: str, seconds: float, certificates: Certificates) -> Any:
     if security is not None:
         _shake_hands(address, security, seconds)
     options = {"security": security, "set_as_default": False, "name": "tileiras-build"}
-    found: list = []
-
-    def ask() -> None:
-        try:
-            found.append(distributed.Client(address, timeout=seconds, **options))
-        except Exception as error:
-            found.append(error)
-
-    # In a thread, since Dask waits for ever for a server that takes the connection and says nothing.
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(seconds + 1)
-    if not found or isinstance(found[0], Exception):
-        raise _why(address, found[0] if found else None)
-    return found[0]
+    try:
+        # Dask waits for ever for a server that takes the connection and says nothing.
+        return BoundedCalls().run(lambda: distributed.Client(address, timeout=seconds, **options), seconds + 1)
+    except Exception as error:
+        raise _why(address, error) from None
 
 
 def _security(address: str, certificates: Certificates) -> Any:
@@ -101,8 +91,8 @@ def _of_handshake(address: str, error: ssl.SSLError) -> TileirasError:
     return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
 
 
-def _why(address: str, error: BaseException | None) -> TileirasError:
-    """What a user can do about ``error``, None where nobody has answered."""
+def _why(address: str, error: Exception) -> TileirasError:
+    """What a user can do about ``error``."""
     broken = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
     if broken is not None:
         return _of_handshake(address, broken)

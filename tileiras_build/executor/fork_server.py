@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import select
 import signal
+import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ..deferral import COMPILER, defer
 from ..private_folder import sweep
@@ -20,9 +22,14 @@ PRELOAD = "tileiras_build.executor.preload"  # the module that it imports; build
 @contextmanager
 def preloading() -> Iterator[None]:
     """For the time of the imports."""
+    build = os.getppid()
+    if _is_alone():
+        # The process above is another one by now, which stays.
+        sweep()
+        os._exit(1)
     # The fork server is the last to end, also where its build was killed.
-    atexit.register(sweep_after, os.getppid())
-    _end_with_build(os.getppid())
+    atexit.register(sweep_after, build)
+    _end_with_build(build)
     # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
     gc.disable()
     # Each worker defines the few operations that its kernels have.
@@ -63,6 +70,16 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
+
+
+def _is_alone() -> bool:
+    """Whether the build has ended: multiprocessing gives its fork server one pipe, whose other end the build holds."""
+    ends = select.poll()
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # the descriptor that the folder was listed by
+            if int(name) > 2 and stat.S_ISFIFO(os.fstat(int(name)).st_mode):
+                ends.register(int(name), 0)
+    return any(event & select.POLLHUP for _, event in ends.poll(0))
 
 
 def _end_with_build(build: int) -> None:

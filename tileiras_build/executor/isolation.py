@@ -10,6 +10,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from ..cores import cores
 from ..pipeline.stages import load
 from .expendable import is_expendable
 
@@ -38,5 +39,5 @@ def _pool() -> WorkerPool:
         if os.getpid() not in _pools:
             # multiprocessing forbids daemons to have children, since it would not end them. Ours end with their parent.
             process_config()["daemon"] = False
-            _pools[os.getpid()] = WorkerPool(os.cpu_count() or 1)
+            _pools[os.getpid()] = WorkerPool(cores())
         return _pools[os.getpid()]

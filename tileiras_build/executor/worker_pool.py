@@ -132,6 +132,9 @@ class WorkerPool:
             return
         atexit.unregister(self.close)
         for worker in list(self._all):
+            # All of them at once: each takes a while to end.
+            worker.end()
+        for worker in list(self._all):
             worker.kill()
         self._all.clear()
         self._idle.clear()

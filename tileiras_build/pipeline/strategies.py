@@ -49,9 +49,11 @@ STRATEGIES: tuple[Strategy, ...] = (
             {
                 "tileas-split-products",
                 "tileas-compute-in-parts",
+                "tileas-choose-warpgroups",
                 "tileas-exchange-operands",
                 "tileas-select-async",
                 "tileas-keep-sums",
+                "tileas-group-scales",
                 "tileas-specialize-warps",
                 "tileas-overlap-products",
                 "tileas-issue-ahead",

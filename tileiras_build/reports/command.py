@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 
+from ..cores import cores
 from ..errors import InvalidInput, one_of
 from ..estimate.builds import Problem
 from ..terminal import print_table
@@ -50,7 +50,7 @@ def _problems(options: argparse.Namespace) -> Problems:
 
 def _write_page(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
     baseline = None if options.against is None else _read_against(folder, options.against)
-    form = Form(options.pages, options.keep, os.cpu_count() or 1)
+    form = Form(options.pages, options.keep, cores())
     print(write_report(folder, Path(options.html), baseline=baseline, problems=problems, form=form))
 
 

@@ -20,9 +20,11 @@ from collections.abc import Callable, Iterable, Sequence
 import SCons.Node
 import SCons.Node.FS
 import SCons.Script
+from SCons.Errors import BuildError
 from SCons.Executor import Executor
 from SCons.SConsign import SConsignEntry
 
+from ..files import write_failure
 from .compact_records import look
 from .explain import parse_signature, why
 from .reading import READING
@@ -55,6 +57,15 @@ class ArtifactFile(SCons.Node.FS.File):
             # One step makes all of them: they are current together.
             _settle(getattr(self, "target_peers", None) or (self,))
         return self.state
+
+    def prepare(self) -> None:
+        """Make the folder, or remove what the step is to make anew. Raises BuildError."""
+        try:
+            super().prepare()
+        except BuildError as error:
+            # SCons says no more than the system, and of a folder it does not say whose step has failed.
+            failure = write_failure(OSError(error.status, error.errstr), self.get_path())
+            raise BuildError(self, str(failure)) from None
 
     def is_up_to_date(self) -> bool:
         """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""

@@ -25,13 +25,14 @@ from ..reports.timeline import Recorder
 from .artifact import ArtifactFile, make_artifact
 from .build_options import fail
 from .exports import ExportReads
+from .known_contents import Contents
 from .orphans import describe, find_orphans, remove_orphans
-from .partial import Libraries, Part, only_artifacts
+from .partial import Libraries, only_artifacts
 from .progress import BelowLine, Progress
 from .reading import READING
-from .records import Records
+from .records import Records, open_records
 from .running import start_executor
-from .shortcut import Run, Shortcut
+from .shortcut import Run, Shortcut, Standing
 from .timing import keep_timeline
 from .unknown_names import refuse_options, refuse_targets
 
@@ -53,18 +54,17 @@ def new_comparison() -> Comparison:
 class Build:
     """What the environments of one SCons run share.
 
-    ``part`` says which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
+    ``standing`` says what has changed since the last one; ``part`` which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
     """
 
-    def __init__(
-        self, shortcut: Shortcut, executor: Executor | None = None, pruning: bool = False, part: Part | None = None
-    ):
-        self.shortcut, self.pruning, self.part = shortcut, pruning, part
+    def __init__(self, shortcut: Shortcut, executor: Executor | None, pruning: bool, standing: Standing):
+        self.shortcut, self.pruning, self.part = shortcut, pruning, standing.part
+        self.contents = Contents(standing.contents)
         self.libraries = Libraries()
         self.artifacts: list = []
         self.visited: list = []
         self._executor = Once(start_executor, executor)
-        self.progress = Progress(sys.stdout, part.whole.cubins if part is not None else None)
+        self.progress = Progress(sys.stdout, self.part.whole.cubins if self.part is not None else None)
         self.recorder = Recorder()
         self.records = Records()
         self._begun = False
@@ -82,7 +82,7 @@ class Build:
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.evaluated)
-        self._check_names_first()
+        self._check_first()
         self.records.attach()
         if sys.stdout.isatty():
             sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
@@ -120,25 +120,26 @@ class Build:
         self.progress.evaluated(node)
         self.records.step()
 
-    def _check_names_first(self) -> None:
-        """Look at the command line's names once the build scripts are read: later SCons takes an exit for a failed step."""
+    def _check_first(self) -> None:
+        """Look at names and records once the build scripts are read: later SCons takes an exit for a failed step."""
         main = SCons.Script.Main
         build = main._build_targets
 
         def check_and_build(*arguments):
-            self._refuse_unknown_names()
+            self._refuse_what_cannot_be()
             return build(*arguments)
 
         main._build_targets = check_and_build
 
-    def _refuse_unknown_names(self) -> None:
-        """End SCons for options and targets that nothing is called."""
+    def _refuse_what_cannot_be(self) -> None:
+        """End SCons for options and targets that nothing is called, and where it cannot keep its records."""
         with READING.aside():
             try:
                 refuse_options(READING.sources())
                 # A run of some kernels has not made the nodes of the others.
                 if self.part is None:
                     refuse_targets()
+                open_records()
             except TileirasError as error:
                 fail(error)
 
@@ -210,7 +211,7 @@ class Build:
             whole = self.part.whole
         elif self.all_known and self.progress.is_large and only_artifacts(self.visited):
             whole = self.libraries.whole(self.progress.current_cubins())
-        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part)
+        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part, self.contents.rows())
 
     def leave(self, alias, make: Callable[[], list]) -> None:
         """``make`` gives all nodes of the library ``alias``, which has those of this run."""

@@ -1,10 +1,10 @@
 """SCons' records of a folder in a form that is read and written in a fraction of the time.
 
 SCons keeps a dictionary of objects for each folder, four for an artifact, and pickles each through Python code of its
-own. Here the pickle holds a text for each artifact, and a call of ``unpack``; so SCons reads it as it reads its own,
-and what it writes next is in this form again. In a build the objects of an artifact are made when SCons asks for them,
-which it does for those that it builds; the texts of all others are written as they were read. What the artifacts of one
-stage have in common, the step's action, is kept once.
+own. Here the pickle holds one text with a line for each artifact, and a call of ``unpack``; so SCons reads it as it reads
+its own, and what it writes next is in this form again. In a build the objects of an artifact are made when SCons asks for
+them, which it does for those that it builds; the lines of all others are written as they were read. What the artifacts of
+one stage have in common, the step's action, is kept once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -23,43 +24,107 @@ _INFO = ("csig", "timestamp", "size")
 _INFOS = ("bsourcesigs", "bdependsigs", "bimplicitsigs")
 _NAMES = ("bsources", "bdepends", "bimplicit")
 _ACTION = ("bact", "bactsig")
-LAYOUT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number"))  # of a row
+LAYOUT = " ".join((*_INFO, *_INFOS, *_NAMES, "action by number", "lines"))  # of a row
 _MOST_ACTIONS = 512  # of a folder; where there are more, most are of builds long ago
+_NO_ACTION = -1  # the number in the row of a file that nothing makes
+_FEW = 64  # names that are looked for in a text, before all of them are
+
+
+class Lines:
+    """Rows by name in one text, each a line with its name before it. None of them is looked at that nobody asks for."""
+
+    def __init__(self, text: str = "\n"):
+        is_whole = text[:1] == text[-1:] == "\n"
+        self._text, self._asked = text if is_whole else "\n", 0
+        self._left: set[str] = set()
+
+    @staticmethod
+    def of(rows: Mapping[str, str]) -> Lines:
+        """The lines of ``rows``."""
+        return Lines("".join(["\n", *(f"{_encode(name)}\t{row}\n" for name, row in rows.items())]))
+
+    @cached_property
+    def _rows(self) -> dict[str, str]:
+        """The rows by their names as they are written."""
+        lines = self._text.split("\n")[1:-1]
+        return {name: row for name, _, row in (line.partition("\t") for line in lines)}
+
+    def get(self, name: str) -> str | None:
+        """The row of ``name``."""
+        if name in self._left:
+            return None
+        self._asked += 1
+        if self._asked > _FEW:
+            return self._rows.get(_encode(name))
+        start, end = self._place(name)
+        return self._text[start:end].partition("\t")[2] if end else None
+
+    def _place(self, name: str) -> tuple[int, int]:
+        """Where the line of ``name`` is in the text; (0, 0) where there is none. Line ends in names are written otherwise."""
+        start = self._text.find(f"\n{_encode(name)}\t") + 1
+        return (start, self._text.index("\n", start)) if start else (0, 0)
+
+    def leave(self, name: str) -> None:
+        """From now on there is none of ``name``."""
+        self._left.add(name)
+
+    def names(self) -> list[str]:
+        """Of all rows, in no order."""
+        return [name for name in map(json.loads, self._rows) if name not in self._left]
+
+    def joined(self, rows: Mapping[str, str]) -> str:
+        """The text of these lines and those of ``rows``."""
+        if len(self._left) > _FEW:
+            left = set(map(_encode, self._left))
+            kept = "".join(f"{name}\t{row}\n" for name, row in self._rows.items() if name not in left)
+            return f"\n{kept}{Lines.of(rows)._text[1:]}"
+        parts, at = [], 0
+        for start, end in sorted(place for place in map(self._place, self._left) if place[1]):
+            parts.append(self._text[at:start])
+            at = end + 1
+        return "".join([*parts, self._text[at:], Lines.of(rows)._text[1:]])
 
 
 class Entries(dict):
-    """The records of one folder: names to SConsignEntry. As a dictionary it shows those that were asked for."""
+    """The records of one folder: names to SConsignEntry. As a dictionary it shows those that were asked for.
+
+    ``others`` are of other things than files.
+    """
 
     def __init__(
-        self, made: Mapping = MappingProxyType({}), rows: Mapping = MappingProxyType({}), actions: Iterable = ()
+        self,
+        made: Mapping = MappingProxyType({}),
+        lines: Lines | None = None,
+        actions: Iterable = (),
+        others: Mapping = MappingProxyType({}),
     ):
         super().__init__(made)
-        self._rows, self._actions = dict(rows), [tuple(action) for action in actions]
+        self._lines, self._others = lines or Lines(), dict(others)
+        self._actions = [tuple(action) for action in actions]
 
     def look(self, name: str) -> SConsignEntry | None:
         """The record of ``name``, to read; None if there is none. What is changed in it is not written."""
-        row = self._rows.get(name)
-        return self._unpacked(row) if type(row) is str else self.get(name)
+        return super().get(name) or self._others.get(name) or self._unpacked(name)
 
     def names(self) -> list[str]:
         """Of all records, in no order."""
-        return [*self, *self._rows]
+        return [*self, *self._others, *self._lines.names()]
 
     def __missing__(self, name: str) -> SConsignEntry:
-        row = self._rows[name]
-        entry = self._unpacked(row) if type(row) is str else row
+        entry = self._others.get(name) or self._unpacked(name)
         if entry is None:
-            del self._rows[name]
+            self._lines.leave(name)
             raise KeyError(name)
         self[name] = entry
         return entry
 
     def __setitem__(self, name: str, entry: SConsignEntry) -> None:
-        self._rows.pop(name, None)
+        self._others.pop(name, None)
+        self._lines.leave(name)
         super().__setitem__(name, entry)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in self._rows
+        return isinstance(name, str) and (super().__contains__(name) or self.look(name) is not None)
 
     def get(self, name: str, default=None):
         """As a dictionary's."""
@@ -69,15 +134,19 @@ class Entries(dict):
 
     def __reduce__(self):
         if len(self._actions) > _MOST_ACTIONS:
-            for name in list(self._rows):
+            for name in self._lines.names():
                 self.get(name)
             self._actions.clear()
         numbers = {action: number for number, action in enumerate(self._actions)}
-        rows = self._rows | {name: _packed(entry, numbers) for name, entry in self.items()}
-        return unpack, (rows, LAYOUT, list(numbers))
+        packed = {name: _packed(entry, numbers) for name, entry in self.items()}
+        rows = {name: row for name, row in packed.items() if row is not None}
+        others = self._others | {name: entry for name, entry in self.items() if name not in rows}
+        return unpack, (self._lines.joined(rows), LAYOUT, list(numbers), others)
 
-    def _unpacked(self, row: str) -> SConsignEntry | None:
-        """None where the row is damaged: what it is of is built again."""
+    def _unpacked(self, name: str) -> SConsignEntry | None:
+        """None where there is no row, or a damaged one: what it is of is built again."""
+        if (row := self._lines.get(name)) is None:
+            return None
         with suppress(ValueError, TypeError, IndexError, RecursionError):
             return _unpack_entry(json.loads(row), self._actions)
         return None
@@ -100,35 +169,40 @@ def use() -> None:
 _lazy = False  # SCons' ``sconsign`` command shows what a dictionary of all entries holds
 
 
-def unpack(rows: dict[str, object], layout: str = "", actions: Iterable = ()) -> Entries:
-    """The records that ``Entries.__reduce__`` has made rows of; a row that is no text is the entry itself.
+def unpack(text: str, layout: str = "", actions: Iterable = (), others: Mapping = MappingProxyType({})) -> Entries:
+    """The records that ``Entries.__reduce__`` has made a text of.
 
-    Rows of another version's layout are no records: what they are of is built again.
+    Those of another version's layout are no records: what they are of is built again.
     """
-    kept = rows if layout == LAYOUT else {}
-    entries = Entries(rows=kept, actions=actions)
+    entries = Entries({}, Lines(text), actions, others) if layout == LAYOUT else Entries()
     if not _lazy:
-        for name in list(kept):
+        for name in entries.names():
             entries.get(name)
     return entries
 
 
-def _packed(entry, actions: dict[tuple, int]):
-    """A row; the entry itself where it is not a file's, or not complete. New actions are added to the numbered ones."""
+def _packed(entry, actions: dict[tuple, int]) -> str | None:
+    """A row; None where the entry is not a file's, or not complete. New actions are added to the numbered ones."""
     build = getattr(entry, "binfo", None)
     if type(entry) is not SConsignEntry or type(build) is not FileBuildInfo:
-        return entry
+        return None
     try:
-        # A source's record has no build.
+        # A source's record may have no build.
         made = _packed_build(build, actions) if any(hasattr(build, name) for name in _BUILD) else ()
         return _encode((_pack_info(entry.ninfo), *made))
     except (AttributeError, TypeError, ValueError):
-        return entry
+        return None
 
 
 def _packed_build(build: FileBuildInfo, actions: dict[tuple, int]) -> tuple:
     infos = [[_pack_info(info) for info in group] for group in _get_infos(build)]
-    return (*infos, *_get_values(build), actions.setdefault(_get_action(build), len(actions)))
+    return (*infos, *_get_values(build), _number(build, actions))
+
+
+def _number(build: FileBuildInfo, actions: dict[tuple, int]) -> int:
+    if not hasattr(build, "bact") and build.bactsig is None:
+        return _NO_ACTION
+    return actions.setdefault(_get_action(build), len(actions))
 
 
 def _pack_info(info: FileNodeInfo) -> tuple:
@@ -161,13 +235,16 @@ def _unpack_entry(row: list, actions: list[tuple]) -> SConsignEntry:
     if len(row) == 1:
         return entry
     _, sourcesigs, dependsigs, implicitsigs, sources, depends, implicit, number = row
-    act, actsig = actions[number]
     _set_sourcesigs(build, [_unpack_info(info) for info in sourcesigs])
     _set_dependsigs(build, [_unpack_info(info) for info in dependsigs])
     _set_implicitsigs(build, [_unpack_info(info) for info in implicitsigs])
     _set_sources(build, sources)
     _set_depends(build, depends)
     _set_implicit(build, implicit)
+    if number == _NO_ACTION:
+        _set_actsig(build, None)
+        return entry
+    act, actsig = actions[number]
     _set_act(build, act)
     _set_actsig(build, actsig)
     return entry

@@ -58,7 +58,7 @@ class Cuts:
 
     def __init__(self, env, file: InputFile, stage: Stage, job: Job, folder, place: int):
         self.env, self.file, self.stage, self.job, self.folder = env, file, stage, job, folder
-        self._asks, self._source = load(file.asked_by), env.fs.File(getattr(job, file.option))
+        self._asks, self._source = load(file.asked_by), env[BUILD].contents.file(env, getattr(job, file.option))
         self._place = place
         self._nodes: dict[str, ArtifactFile] = {}
 

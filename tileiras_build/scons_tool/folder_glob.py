@@ -8,11 +8,26 @@ where the answer changes nothing.
 
 from __future__ import annotations
 
-from SCons.Node.FS import Base, Dir, Entry, File
+import fnmatch
+
+from SCons.Node.FS import Base, Dir, File
 
 from .asked import match
 
 _glob1, _get_str = Dir._glob1, Base._get_str
+_UNSET = (("_local", False), ("released_target_info", False), ("builder", None))
+
+
+class _Plain(File):
+    """A file of which the folder has said that it is one. SCons' own code for new nodes asks for what it has not yet."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, folder: Dir):
+        Base.__init__(self, name, folder, folder.fs)
+        for attribute, value in _UNSET:
+            setattr(self, attribute, value)
+        self._morph()
 
 
 def use() -> None:
@@ -22,15 +37,15 @@ def use() -> None:
 
 def glob_folder(folder: Dir, pattern: str, ondisk: bool = True, source: bool = False, strings: bool = False) -> list:
     """SCons' ``Dir._glob1``: the nodes, or names, in ``folder`` that match."""
-    if ondisk and not strings and folder.get_all_rdirs() == [folder] and not folder.srcdir_list():
-        for name, is_plain in _match(folder.get_abspath(), pattern):
-            if is_plain and name not in folder.entries:
-                _add_file(folder, name)
-            else:
-                folder.Entry(f"./{name}").disambiguate()
-        # They are there.
-        ondisk = False
-    return _glob1(folder, pattern, ondisk, source, strings)
+    if not ondisk or strings or folder.get_all_rdirs() != [folder] or folder.srcdir_list():
+        return _glob1(folder, pattern, ondisk, source, strings)
+    for name, is_plain in _match(folder.get_abspath(), pattern):
+        if is_plain and name not in folder.entries:
+            _add_file(folder, name)
+        else:
+            folder.Entry(f"./{name}").disambiguate()
+    names = fnmatch.filter((name for name in folder.entries if name not in (".", "..")), pattern)
+    return [folder.entries[name] for name in names if pattern.startswith(".") or not name.startswith(".")]
 
 
 def text_of(node: Base) -> str:
@@ -48,8 +63,7 @@ def _match(path: str, pattern: str) -> list[tuple[str, bool]]:
 
 
 def _add_file(folder: Dir, name: str) -> None:
-    node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", Entry)
-    # What ``Entry.disambiguate`` does with a file.
+    node = _Plain(name, folder)
     node.__class__ = File
-    node._morph()
-    node.clear()
+    folder.root._lookupDict[f"{folder.get_labspath()}/{name}"] = folder.entries[name] = node
+    folder.implicit = None

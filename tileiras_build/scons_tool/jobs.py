@@ -7,12 +7,9 @@ import os
 import SCons.Script
 import SCons.Script.Main
 
+from ..cores import cores
+
 _OPTION = "num_jobs"
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def use_all_cores() -> None:

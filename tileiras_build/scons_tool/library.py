@@ -100,7 +100,7 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
         if standing.names is not None:
             say_up_to_date(standing.names)
             sys.exit(0)
-        _current = Build(shortcut, executor, pruning, standing.part)
+        _current = Build(shortcut, executor, pruning, standing)
         _current.attach()
         if executor is None and changes_files() and shortcut.misses():
             with READING.aside():
@@ -235,7 +235,7 @@ class Chain:
     def _add_library(self, env, name: str, sources: Iterable, sm: str | None, options: Mapping):
         settings = read_settings(env, sm=sm)
         self.build.build_dirs.append(env.Dir(settings.build_dir).path)
-        nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
+        nodes = _nodes(env, sources)
         members = Members(self, env, name, nodes, sm, options)
         alias = library_alias(name, members.folder)
         last = members.some() if isinstance(alias, LibraryAlias) else None
@@ -369,7 +369,7 @@ class Chain:
 
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
-        always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.cut is None]
+        always = [self.build.contents.file(env, getattr(job, file.option)) for file in stage.inputs if file.cut is None]
         cuts = [self._cuts(env, settings, target, file, file.cut, folder) for file in stage.inputs if file.cut]
         builder = Builder(
             action=StageAction(previous, stage, job, self.build.executor, cuts),
@@ -419,6 +419,13 @@ def _usable_sources(env, sources: Iterable) -> list:
     from .tilecpp import usable_sources
 
     return usable_sources(env, sources)
+
+
+def _nodes(env, sources: Iterable) -> list:
+    """The nodes of sources, which are names or nodes. To look into a list of nodes for others takes as long as to make them."""
+    if isinstance(sources, list) and all(isinstance(source, SCons.Node.Node) for source in sources):
+        return list(sources)
+    return env.arg2nodes([sources], env.fs.File)
 
 
 def _is_tilecpp(node) -> bool:

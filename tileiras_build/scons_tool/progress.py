@@ -45,7 +45,8 @@ class Progress:
         self.stream, self.whole = stream, whole
         self.steps: dict[SCons.Node.Node, Step] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
-        self.done = self.built = self.settled_steps = 0
+        self.done = self.settled_steps = 0
+        self._begun: set[SCons.Node.Node] = set()
         self.running: dict[SCons.Node.Node, str] = {}
         self._start = self._last = time.monotonic()
         self._line = RunningLine(stream) if is_terminal(stream) else None
@@ -75,7 +76,7 @@ class Progress:
                 self.end_line()
                 self.stream.write(line + "\n")
                 return
-            self.built += 1
+            self._begun.add(target[0])
             self.running[target[0]] = " ".join(line.split())
             if self._line is not None:
                 self._update(self._line)
@@ -90,6 +91,11 @@ class Progress:
             self._last = time.monotonic()
             if self.running.pop(node, None) and self._line is not None:
                 self._update(self._line)
+
+    @property
+    def built(self) -> int:
+        """How many steps were begun."""
+        return len(self._begun)
 
     @property
     def last_step(self) -> float | None:
@@ -127,10 +133,8 @@ class Progress:
             self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
             for step, failure in failed:
                 self._print_failure(step, str(failure.errstr))
-        seconds = time.monotonic() - self._start
-        self.stream.write(
-            f"\n{_count(self.built - len(failed), 'step')} made in {seconds:.1f} s; {next_step(failures)}\n"
-        )
+        seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
+        self.stream.write(f"\n{_count(made, 'step')} made in {seconds:.1f} s; {next_step(failures)}\n")
 
     def _print_failure(self, step: Step, text: str) -> None:
         """What failed, and below it all that was said of it."""

@@ -13,13 +13,17 @@ import sys
 import time
 from collections.abc import Callable
 
+import SCons.Node.FS
 import SCons.SConsign
 import SCons.Script.Main
 
+from ..errors import InvalidInput
+from ..files import write_fault
 from . import compact_records
 
 INTERVAL = 60.0  # seconds between two writes while steps are being built
 LEAST_SHARE = 20.0  # a write that takes a second is followed by at least as many without one
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 _lock: int | None = None  # the open folder; the lock is the process's, and ends with it
 
@@ -41,6 +45,14 @@ def lock_folder(folder: str) -> bool:
         return False
     fcntl.flock(_lock, fcntl.LOCK_EX)
     return True
+
+
+def open_records() -> None:
+    """Let SCons open them now: later it does so in a thread, which an error ends. Raises InvalidInput[records-write]."""
+    try:
+        SCons.SConsign.Get_DataBase(SCons.Node.FS.get_default_fs().Top)
+    except OSError as error:
+        raise _failure(error) from None
 
 
 class Records:
@@ -85,13 +97,15 @@ def _write_now() -> None:
         database.sync()
 
 
-def _try(write: Callable[[], None]) -> str | None:
+def _try(write: Callable[[], None]) -> InvalidInput | None:
     try:
         write()
     except OSError as error:
-        reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
-        return (
-            f"error[records-write]: cannot write the records of this build: {reason}; "
-            "make room: the next build makes again what this one could not record"
-        )
+        return _failure(error)
     return None
+
+
+def _failure(error: OSError) -> InvalidInput:
+    room = "make room: the next build makes again what this one could not record"
+    remedy = room if error.errno in _FULL else "build where you may write, in a copy of this folder for example"
+    return InvalidInput("records-write", f"cannot write the records of this build: {write_fault(error)}", remedy=remedy)

@@ -8,6 +8,7 @@ import sys
 import SCons.Script
 
 from ..command import IMAGE
+from ..cores import cores
 from ..executor import Executor, make_executor
 from ..project_options import LOCAL, check_executor, yes_no
 from ..server.client import is_wanted
@@ -66,7 +67,7 @@ def _start(env) -> Executor:
     from ..executor.cluster import ClusterExecutor
 
     certificates = Certificates(*(_path(env, f"executor_{name}") for name in ("ca", "cert", "key")))
-    local = lambda: make_executor(min(jobs, os.cpu_count() or 1), memory=memory)
+    local = lambda: make_executor(min(jobs, cores()), memory=memory)
     return ClusterExecutor(place, local, jobs=jobs, certificates=certificates)
 
 

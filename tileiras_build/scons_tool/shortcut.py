@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import SCons.Node
@@ -54,6 +54,7 @@ _FORMAT = (
     "arguments",
     "asked",
     "digests",
+    "contents",
     "whole",
     "shared",
     sorted(QUESTIONS),
@@ -70,10 +71,11 @@ class _Doubt(Exception):
 class Standing:
     """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``part``.
 
-    Neither: every node must be checked."""
+    Neither: every node must be checked. ``contents`` are rows of ``Contents``, which hold in any case."""
 
     names: list[str] | None = None
     part: Part | None = None
+    contents: dict[str, list] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Run:
     """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, when by the machine's
     clock the last step ended (None: there was none).
 
-    ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all.
+    ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all;
+    ``contents`` are rows of ``Contents``.
     """
 
     artifacts: list
@@ -89,6 +92,7 @@ class Run:
     last_step: float | None
     whole: Whole | None
     part: Part | None
+    contents: dict[str, list]
 
 
 class Shortcut:
@@ -114,22 +118,25 @@ class Shortcut:
             return Standing()
         with self.reading.aside():
             record = up_to_date.read(self._path(self.key))
-            if record is None or not self._is_current(record.head):
+            if record is None or record.head["key"] != self.key:
                 return Standing()
+            contents = record.head["contents"]
+            if not self._is_current(record.head):
+                return Standing(contents=contents)
             installed().note()
             changed = record.changed()
             if not changed:
                 return Standing(record.head["names"])
             sources = record.sources_of(changed)
             if sources is None:
-                return Standing()
+                return Standing(contents=contents)
             # The record has the stat of all code, and what is in the folders of libraries.
             believe_digests(record.head["digests"])
-            return Standing(part=Part(sources, record))
+            return Standing(part=Part(sources, record), contents=contents)
 
     def _is_current(self, record: dict) -> bool:
         """Whether a run would be asked the same, and see the same but for the contents of files."""
-        if record["key"] != self.key or record["arguments"] not in (None, _asked()):
+        if record["arguments"] not in (None, _asked()):
             return False
         if any(variable(name) != value for name, value in record["variables"].items()):
             return False
@@ -164,6 +171,7 @@ class Shortcut:
             "folders": self.reading.folders,
             "variables": self.reading.variables,
             "digests": known_digests(),
+            "contents": run.contents,
             "arguments": _asked() if self._code.asks_command_line else None,
         }
         whole = None if self._code.asks_nodes else run.whole
@@ -241,13 +249,12 @@ class Shortcut:
 
     def _current_answers(self, made: set[str], files: Files, part: Part | None) -> Iterator[tuple]:
         """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
-        known = part.record.present() if part is not None else set()
         for (how, path), before in self.reading.asked.items():
             now = ask(how, path)
             # A node's stat tells scripts whether it is there.
             if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
                 raise _Doubt(path)
-            if how not in _FILE_QUESTIONS or files.get(path) is None and path not in known:
+            if how not in _FILE_QUESTIONS or files.get(path) is None and not (part and part.was_there(path)):
                 yield how, path, now
 
     def _write(self, key: str, record: Record) -> None:

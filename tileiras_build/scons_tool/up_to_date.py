@@ -15,16 +15,15 @@ from itertools import compress
 from pathlib import Path
 
 from ..files import write_files
-from .reading import file_state
+from .states import ABSENT, WIDTH, State, differences, states_of
 
-State = tuple[int, int, int, int, int]  # as ``file_state`` gives it
 Files = Mapping[str, State | None]
 Owners = Mapping[str, Iterable[str]]
-ABSENT: State = (0, 0, -1, 0, 0)
 NOBODY = -1  # the owner of a file that serves several sources, or none
 _UNUSED = -2  # and, while a record is changed, of one that served sources that are looked at anew
 _SHARERS = 32  # sources that a file may serve for them to be named; a file of more is everybody's
-_NUMBERS, _SIZE = len(ABSENT), 2
+_DIGEST, _END = 32, b"\0\0"  # bytes of the digest; what ends the text
+_SIZE = 2  # the place of the size in a state
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,8 @@ class Record:
 
     def changed(self) -> dict[int, bool]:
         """The positions of the paths whose state is another one now, and whether they are still there."""
-        now = array("q")
-        for path in self.paths:
-            now.extend(file_state(path) or ABSENT)
-        if now == self.states:
-            return {}
-        other = (at for at in range(0, len(now), _NUMBERS) if now[at : at + _NUMBERS] != self._state(at))
-        return {at // _NUMBERS: tuple(now[at : at + _NUMBERS]) != ABSENT for at in other}
-
-    def _state(self, start: int) -> array:
-        return self.states[start : start + _NUMBERS]
+        now = states_of(self.paths)
+        return {at: now[at * WIDTH + _SIZE] != ABSENT[_SIZE] for at in differences(now, self.states)}
 
     def sources_of(self, changed: Mapping[int, bool]) -> frozenset[str] | None:
         """The sources whose kernels must be looked at where these paths have changed; None where that is all of them.
@@ -82,7 +73,7 @@ class Record:
 
     def present(self) -> set[str]:
         """The paths that something was at."""
-        sizes = self.states[_SIZE::_NUMBERS]
+        sizes = self.states[_SIZE::WIDTH]
         return set(compress(self.paths, map(ABSENT[_SIZE].__ne__, sizes)))
 
     def with_part(self, sources: frozenset[str], head: dict, files: Files, owners: Owners) -> Record:
@@ -135,7 +126,7 @@ class _Edited:
             self._states.extend(state)
             self._owners.append(_UNUSED)
         else:
-            self._states[place * _NUMBERS : (place + 1) * _NUMBERS] = array("q", state)
+            self._states[place * WIDTH : (place + 1) * WIDTH] = array("q", state)
         if self._owners[place] != NOBODY or path in self._shared:
             self._let_serve(place, self._served(place).union(sources).intersection(self._numbers), NOBODY)
 
@@ -143,7 +134,7 @@ class _Edited:
         """Leave what serves nothing any more."""
         for place in [place for place, owner in enumerate(self._owners) if owner == _UNUSED][::-1]:
             del self._paths[place], self._owners[place]
-            del self._states[place * _NUMBERS : (place + 1) * _NUMBERS]
+            del self._states[place * WIDTH : (place + 1) * WIDTH]
 
     def record(self) -> Record:
         """The record as it is by now."""
@@ -173,7 +164,7 @@ def write(path: Path, record: Record) -> None:
         "shared": record.shared,
     }
     text = "\0".join([json.dumps(head), *record.paths]).encode(errors="surrogateescape")
-    body = text + b"\0\0" + record.states.tobytes() + record.owners.tobytes()
+    body = text + _END + record.states.tobytes() + record.owners.tobytes()
     write_files({path: hashlib.sha256(body).digest() + body})
 
 
@@ -183,15 +174,16 @@ def read(path: Path) -> Record | None:
         data = path.read_bytes()
     except OSError:
         return None
-    digest, body = data[:32], data[32:]
-    if hashlib.sha256(body).digest() != digest:
+    body = memoryview(data)[_DIGEST:]
+    if hashlib.sha256(body).digest() != data[:_DIGEST]:
         return None
-    text, _, numbers = body.partition(b"\0\0")
-    head, *paths = text.decode(errors="surrogateescape").split("\0")
+    text_ends = data.index(_END, _DIGEST)
+    head, *paths = data[_DIGEST:text_ends].decode(errors="surrogateescape").split("\0")
     states, owners = array("q"), array("i")
-    end = len(paths) * _NUMBERS * states.itemsize
-    states.frombytes(numbers[:end])
-    owners.frombytes(numbers[end:])
+    start = text_ends + len(_END)
+    end = start + len(paths) * WIDTH * states.itemsize
+    states.frombytes(data[start:end])
+    owners.frombytes(data[end:])
     fields = json.loads(head)
     whole, shared = fields.pop("whole"), fields.pop("shared")
     return Record(fields, paths, states, owners, Whole(**whole) if whole else None, shared)

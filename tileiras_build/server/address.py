@@ -10,6 +10,7 @@ A client waits for the imports of this module, so it needs none that Python has 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import zlib
@@ -97,7 +98,7 @@ def _make(folder: str) -> None:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         if not _is_own(folder):
-            raise
+            raise OSError(errno.EPERM, "it is not this user's alone", folder) from None
 
 
 def _is_own(folder: str) -> bool:

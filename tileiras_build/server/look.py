@@ -17,8 +17,10 @@ MOST = 4  # servers of a user; those that were asked longest ago end where there
 
 @dataclass(frozen=True)
 class Found:
-    """A server that has answered: what its files are called, its process, when it began (seconds since 1970), how many requests it has had, and how many
-    of them are under way."""
+    """A server that has answered: what its files are called, its process, and when it began (seconds since 1970).
+
+    ``requests`` counts those that it has had, ``running`` those that are under way.
+    """
 
     name: str
     process: int

@@ -47,6 +47,8 @@ def test_what_a_step_made_is_found_by_others(tmp_path):
         (PermissionError(13, "Access\nDenied"), "Access Denied"),
         (OSError("the bucket is gone"), "the bucket is gone"),
         (RuntimeError("no credentials"), "RuntimeError: no credentials"),
+        (RuntimeError("\nNo such container.\nRequest: 5\n<xml>"), "RuntimeError: No such container."),
+        (OSError(), "OSError"),
     ],
 )
 def test_errors_of_a_service_are_one_sentence(service, error, words):
@@ -59,6 +61,14 @@ def test_errors_of_a_service_are_one_sentence(service, error, words):
     service(fails(error))
     with pytest.raises(StoreError, match=f"^{words}$"):
         store.read(BLOBS, NAME, 10)
+
+
+def test_bucket_that_is_not_there_is_said_where_something_is_written(service):
+    service(fails(FileNotFoundError("https://host/b/o")))
+    store = open_store("memory://nobody")
+    assert store.read(BLOBS, NAME, 10) is None
+    with pytest.raises(StoreError, match="^there is no such bucket or container .https://host/b/o.$"):
+        store.write(BLOBS, NAME, b"x")
 
 
 def test_empty_file_is_read_where_no_part_of_it_can_be(service):

@@ -10,10 +10,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.dialects.test import TestOp
 
-from tests.emulated_kernels import compiled
+from tests.emulated_kernels import scheduled_case
 from tileiras_build.dialects.nv_tileas.ops import COUNTERPARTS
 from tileiras_build.pipeline.analysis.distinct_tiles import stores_distinct_tiles
-from tileiras_build.pipeline.text_format import parse
 
 NumProgramsOp = COUNTERPARTS["nv_tileaa.get_num_programs"]
 KERNELS = Path(__file__).parents[1] / "tileaa_to_tileas" / "stored_tiles.py"
@@ -51,7 +50,7 @@ def trees(draw, depth=3):
 
 @cache
 def scheduled(name):
-    return parse(compiled(KERNELS, name, "sm_90").tileas.encode())
+    return scheduled_case(KERNELS, name, "sm_90")
 
 
 class Coordinates:

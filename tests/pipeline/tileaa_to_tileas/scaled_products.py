@@ -136,17 +136,22 @@ def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False, stride
     return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=stride, shape_divisible_by=2 if even else 1)
 
 
-def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1, ndim=None) -> Case:
-    """``aligned``: what strides of the scales are multiples of."""
+def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1, ndim=None, even_scales=1) -> Case:
+    """``aligned``: what strides of the scales are multiples of; ``even_scales``: what their extents along k are."""
     rank = len(tiles) - 2
-    arrays = [_array("uint8", rank), Array(scale, ndim or rank, stride_divisible_by=aligned)] * 2
+    extents = (1,) * ((ndim or rank) - 1) + (even_scales,)
+    scales = Array(scale, ndim or rank, stride_divisible_by=aligned, shape_divisible_by=extents)
+    arrays = [_array("uint8", rank), scales] * 2
     return Case(name, kernel, (*arrays, _array("float32", rank), *tiles))
 
 
-def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1) -> Case:
+def _case(
+    name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1, even_scales=1
+) -> Case:
     unit = 0 if kernel not in (scaled_across, scaled_batch, scaled_turned) else -1  # of the right operand
     left, right = (_array(dtype, ndim, axis, even, stride) for axis in (-1, unit))
-    scales = (Array(scale, ndim, axis, aligned) for axis in (-1, unit))
+    extents = (1,) * (ndim - 1) + (even_scales,)
+    scales = (Array(scale, ndim, axis, aligned, shape_divisible_by=extents) for axis in (-1, unit))
     return Case(name, kernel, (left, next(scales), right, next(scales), _array("float32", ndim), *tiles))
 
 
@@ -163,6 +168,7 @@ CASES = [
     _case("e4m3_twice", E4M3, (128, 32, 64, 32), kernel=scaled_twice),
     _case("e4m3_ahead", E4M3, (128, 64, 128, 32), aligned=4),
     _case("e4m3_ahead_rows", E4M3, (128, 32, 128, 32), kernel=scaled_rows, aligned=4),
+    _case("e4m3_grouped", E4M3, (128, 64, 128, 32), kernel=scaled_turned, aligned=16, even_scales=16),
     _case("e4m3_one_scale", E4M3, (64, 64, 32, 32)),
     _case("e4m3_deep", E4M3, (32, 32, 256, 32)),
     _case("e4m3_narrow", E4M3, (16, 8, 64, 32)),
@@ -188,6 +194,8 @@ CASES = [
     _bytes("nvfp4_bytes_wide", (128, 256, 128, 16), "float8_e4m3fn"),
     _bytes("nvfp4_bytes_tall", (256, 128, 64, 16), "float8_e4m3fn"),
     _bytes("mxfp4_bytes_ahead", (128, 64, 128, 32), aligned=4),
+    _bytes("mxfp4_bytes_grouped", (128, 64, 256, 32), aligned=16, even_scales=16),
+    _bytes("nvfp4_bytes_grouped", (128, 128, 256, 16), "float8_e4m3fn", aligned=16, even_scales=16),
     _bytes("nvfp4_bytes_ahead", (128, 128, 256, 16), "float8_e4m3fn", aligned=16),
     _bytes("nvfp4_bytes_reordered", (128, 128, 256, 16), "float8_e4m3fn", scaled_reordered, aligned=16, ndim=4),
     _bytes("nvfp4_bytes_batch", (2, 32, 16, 128, 16), "float8_e4m3fn", scaled_bytes_batch),

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import aligned, assembled, cases, compiled, disassembled, run
+from tests.emulated_kernels import aligned, assembled, cases, compiled, disassembled, run, scheduled_case
 from tests.pipeline.tileaa_to_tileas.agent_orders import hold_computing_warps, shuffle_agents
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
@@ -58,7 +58,7 @@ def check(name, sizes, grid, sm="sm_100"):
 
 
 def regions(name, sm):
-    module = parse(compiled(KERNELS, name, sm).tileas.encode())
+    module = scheduled_case(KERNELS, name, sm)
     [switch] = [op for op in module.walk() if op.name == "nv_tileas.agent_switch"]
     return switch.regions
 
@@ -163,7 +163,7 @@ PROVED = [
 
 @pytest.mark.parametrize(("name", "sm"), PROVED)
 def test_the_agents_are_proved(name, sm):
-    module = parse(compiled(KERNELS, name, sm).tileas.encode())
+    module = scheduled_case(KERNELS, name, sm)
     assert check_pipelines(module) >= 2
     assert check_rings(module) and check_scratch(module) >= 0 and check_tma_stores(module) >= 0
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_case
 from tileiras_build.checkers.pipelines import check_pipelines
-from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).with_name("overlapped_products.py")
 
@@ -50,4 +49,4 @@ def test_operands_that_the_loop_computes_are_not_there_ahead():
 
 @pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back"])
 def test_proof_of_pipelines(name):
-    assert check_pipelines(parse(compiled(KERNELS, name, "sm_100").tileas.encode())) > 0
+    assert check_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import cases, compiled, run
+from tests.emulated_kernels import cases, compiled, run, scheduled_case
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.scratch import check_scratch
-from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).with_name("overlapped_products.py")
 SMS = ("sm_90", "sm_100", "sm_120")
@@ -57,10 +56,11 @@ def operands(name, rows, length):
 
 # Every kernel on every target with every other length; each length is seen by every kernel and on every target.
 NUMBERS = [
-    pytest.param(length, name, sm, marks=pytest.mark.exhaustive if (row + column + place) % 2 else ())
+    (length, name, sm)
     for row, length in enumerate(LENGTHS)
     for column, name in enumerate([*OVERLAPPED, "fed_back"])
     for place, sm in enumerate(SMS)
+    if (row + column + place) % 2 == 0
 ]
 
 
@@ -76,7 +76,7 @@ def test_numbers(length, name, sm):
     np.testing.assert_allclose(found, want, atol=2.0 ** -(digits - 2) * largest)
 
 
-@pytest.mark.parametrize("name", OVERLAPPED)
+@pytest.mark.parametrize("name", [name for name in OVERLAPPED if name != "squared"])  # which has two CTAs instead
 def test_both_products_are_issued_before_the_first_is_waited_for(name):
     text = compiled(KERNELS, name, "sm_90").tileas
     loop = text[text.rindex("nv_tileas.for") :]
@@ -104,6 +104,6 @@ def test_what_the_early_part_reads_is_not_done_late():
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("name", OVERLAPPED)
 def test_proofs_of_pipelines_and_scratch(name, sm):
-    module = parse(compiled(KERNELS, name, sm).tileas.encode())
+    module = scheduled_case(KERNELS, name, sm)
     assert check_pipelines(module) > 0
     assert check_scratch(module) >= 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import compiled, run
+from tests.emulated_kernels import compiled, run, scheduled_case
 from tileiras_build.checkers.rings import check_rings
 from tileiras_build.pipeline.text_format import parse
 
@@ -42,7 +42,7 @@ STAGES = {
 
 
 def rings(path, name, sm):
-    module = parse(compiled(path, name, sm).tileas.encode())
+    module = scheduled_case(path, name, sm)
     assert check_rings(module) == 2
     return [op for op in module.walk() if op.name == "nv_tileas.alloc_tensor"]
 
@@ -71,7 +71,7 @@ def test_ctas_for_which_stages_were_chosen_have_registers():
 @pytest.mark.parametrize(("name", "is_first"), [("128x128", True), ("128x256", False)])
 def test_copies_follow_the_product_where_they_have_time(name, is_first):
     """Of two stages the one that is copied is the next one to be read; of three it has an iteration more."""
-    module = parse(compiled(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80").tileas.encode())
+    module = scheduled_case(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80")
     [product] = [op for op in module.walk() if op.name == "nv_tileas.dot"]
     order = [op.name for op in product.parent.ops]
     assert (order.index("nv_tileas.async_tiled_load") < order.index("nv_tileas.dot")) == is_first

@@ -6,19 +6,21 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import aligned, assembled, cases, compiled, run
+from tests.emulated_kernels import aligned, assembled, cases, compiled, run, scheduled_case
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.rings import check_rings
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.shared.accessors import row
 from tileiras_build.pipeline.text_format import parse
 from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("scaled_products.py")
 PARAMETERS = 5  # of a matrix: its address, lengths and strides
-SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 BLOCK_SCALE = {
     "e4m3": "kind::mxf8f6f4",
     "e5m2": "kind::mxf8f6f4",
@@ -155,28 +157,31 @@ def run_any(name, sm, given, grid=(1, 1, 1)):
     return copies[4]
 
 
-def shape_of(name):
-    """Sizes that take several tiles and steps, where the kernel has a loop."""
+def shape_of(name, tiles):
+    """Sizes that take so many tiles down and across, and several steps, where the kernel has a loop."""
     if "batch" in name:
         return sizes(name)[:-1]
     m, n, k, _ = sizes(name)
-    return 2 * m, n if name.endswith("rows") else 2 * n, 3 * k
+    return tiles[0] * m, tiles[1] * n, 3 * k
 
 
-# Two targets have an instruction that scales, each its own; the other two multiply what was scaled in registers: each of
-# them sees every other kernel, the rest where all of it is asked for.
+# Kernels whose second number of a program counts no tiles, and one whose tile alone is no row of 16 bytes.
+DOWN, ACROSS = (2, 1), (1, 2)
+ONLY = {"e4m3_rows": DOWN, "e4m3_ahead_rows": DOWN, "e4m3_narrow": ACROSS}
+# Two targets have an instruction that scales, each its own, and see every kernel with tiles side by side or below each
+# other; the other two multiply what was scaled in registers: each of them sees every other kernel.
 NUMBERS = [
-    pytest.param(name, sm, marks=pytest.mark.exhaustive if sm == ("sm_80", "sm_90")[index % 2] else ())
+    (name, sm, ONLY.get(name, (DOWN, ACROSS)[(index + column) % 2]))
     for index, name in enumerate(BLOCK_SCALE)
-    for sm in SMS
+    for column, sm in enumerate(("sm_100", "sm_120", ("sm_80", "sm_90")[index % 2]))
 ]
 
 
-@pytest.mark.parametrize(("name", "sm"), NUMBERS)
-def test_numbers(name, sm):
-    given = operands(name, shape_of(name))
+@pytest.mark.parametrize(("name", "sm", "tiles"), NUMBERS)
+def test_numbers(name, sm, tiles):
+    given = operands(name, shape_of(name, tiles))
     passed = [*given[:2], given[2].T, given[3].T, given[4]] if "turned" in name else given
-    found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name.endswith("rows") else (2, 2, 1))
+    found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name.endswith("rows") else (*tiles, 1))
     np.testing.assert_array_equal(found, (2 if name == "e4m3_twice" else 1) * expected(name, *given[:4]))
 
 
@@ -210,11 +215,7 @@ def test_tensor_maps_of_fp4_are_of_bytes(name):
 
 
 # The twin of sm_120 makes the same code, and sm_90 has no such instruction: each sees every other kernel.
-SCALING = [
-    pytest.param(name, sm, marks=pytest.mark.exhaustive if sm == ("sm_121", "sm_90")[index % 2] else ())
-    for index, name in enumerate(BLOCK_SCALE)
-    for sm in ("sm_90", "sm_120", "sm_121")
-]
+SCALING = [(name, sm) for index, name in enumerate(BLOCK_SCALE) for sm in ("sm_120", ("sm_121", "sm_90")[index % 2])]
 
 
 @pytest.mark.parametrize(("name", "sm"), SCALING)
@@ -235,13 +236,46 @@ def test_scales_are_copied_ahead(name, sm):
     assert check_rings(parse(tileas.encode())) >= 1
 
 
+def padded(scales):
+    """A line of no numbers behind the last scales, as far as vectors of 16 bytes reach."""
+    codes = np.ascontiguousarray(scales).view(np.uint8)
+    wide = np.pad(codes, ((0, 0), (0, -codes.shape[1] % 16)), constant_values=0xFF)
+    return wide.view(scales.dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [*(("e4m3_grouped", steps) for steps in (1, 8, 21)), ("mxfp4_bytes_grouped", 9), ("nvfp4_bytes_grouped", 9)],
+)
+def test_iterations_of_a_group_load_their_scales_once(name, steps):
+    """Also where the last group is not complete: nothing multiplies by what lies behind."""
+    m, n, k, _ = sizes(name)
+    a, a_scale, b, b_scale, out = operands(name, (m, n, steps * k), seed=steps)
+    turned = [b.T, padded(b_scale.T)] if name.startswith("e4m3") else [b, padded(b_scale.T).T]
+    found = run_any(name, "sm_100", [a, padded(a_scale), *turned, out])
+    np.testing.assert_array_equal(found, expected(name, a, a_scale, b, b_scale))
+    module = parse(compiled(KERNELS, name, "sm_100").tileas.encode())
+    [product] = (row(op) for op in module.walk() if op.name == "nv_tileas.async.umma")
+    assert product.scale_steps * k // sizes(name)[-1] >= 16 and check_rings(module) == 4
+
+
+def test_a_ring_of_groups_is_proved():
+    """A group is read once, and may not be overwritten before."""
+    module = parse(compiled(KERNELS, "nvfp4_bytes_grouped", "sm_100").tileas.encode())
+    barriers = [op for op in module.walk() if op.name == "nv_tileas.barrier" and op.prev_op]
+    loop = next(op for op in barriers if op.prev_op.name == "nv_tileas.async_wait")
+    loop.prev_op.attributes["pending"] = IntegerAttr(3, i32)
+    with pytest.raises(InternalError, match="is read before every thread's copies"):
+        check_rings(module)
+
+
 @pytest.mark.parametrize(
     ("name", "sm"),
     [*((name, "sm_100") for name in IN_TENSOR_MEMORY), *zip(IN_TENSOR_MEMORY, cycle(("sm_103", "sm_110")))],
 )
 def test_tensor_memory_holds_scales(name, sm):
     assert f"tcgen05.mma.cta_group::1.{IN_TENSOR_MEMORY[name]}" in compiled(KERNELS, name, sm).ptx
-    assert check_pipelines(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 2
+    assert check_pipelines(scheduled_case(KERNELS, name, sm)) >= 2
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100", "sm_120"])

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import assembled, cases, compiled, run
+from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_case
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.driver import lower
 from tileiras_build.emulator import Counters
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.text_format import parse
 from tileiras_build.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("fetched_products.py")
@@ -221,7 +220,7 @@ def test_a_left_operand_from_registers(name, steps, sm):
 @pytest.mark.parametrize("sm", [name for name in TARGETS if TARGETS[name].has("tma")])
 @pytest.mark.parametrize("name", ["f16_rows", "bf16_wide", "nested", "chained"])
 def test_shared_memory_is_not_used_twice_at_once(name, sm):
-    assert check_scratch(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 0
+    assert check_scratch(scheduled_case(KERNELS, name, sm)) >= 0
 
 
 def test_a_view_that_is_made_in_the_loop():

@@ -1,13 +1,14 @@
 """Lines of the Python source in cubins: which instruction is from which line, at no cost; variables with debug."""
 
 import re
+from itertools import cycle
 
 import pytest
 
 import tileiras_build
 from tests import compiled_once
 from tests.examples.example_library import CASES, FILE_OF, FOLDER, bytecode_of, inputs_of, launch
-from tests.pipeline.tileas_to_ll.dwarf import entries
+from tests.pipeline.tileas_to_ll.dwarf import entries, sections
 from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
 from tileiras_build.errors import InvalidInput
 from tileiras_build.references import find_faults
@@ -36,10 +37,17 @@ def path(name: str) -> str:
 @pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", KERNELS)
-def test_code_is_the_same_with_and_without_lines(name, target, tmp_path):
-    plain, lines = (instructions(compiled(name, target, flag).cubin, tmp_path) for flag in (False, True))
-    assert [one.text for one in plain] == [one.text for one in lines]
-    assert plain and not any(one.places for one in plain) and all(one.places for one in lines)
+def test_code_is_the_same_with_and_without_lines(name, target):
+    plain, lines = (sections(compiled(name, target, flag).cubin) for flag in (False, True))
+    assert plain[f".text.{name}"] == lines[f".text.{name}"]
+    assert ".debug_line" in lines and ".debug_line" not in plain
+
+
+@pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
+@pytest.mark.parametrize(("name", "target"), list(zip(KERNELS, cycle(TARGETS))))
+def test_every_instruction_has_a_line(name, target, tmp_path):
+    found = instructions(compiled(name, target, True).cubin, tmp_path)
+    assert found and all(one.places for one in found)
 
 
 @pytest.mark.seed("target-and-debug-info", "mode-lineinfo")

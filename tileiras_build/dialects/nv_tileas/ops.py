@@ -36,13 +36,16 @@ PRODUCT: Declared = SIGNS | {
     "packed": FLAG,
     "partial_sums": I32S.optional(),
     "scattered_rows": FLAG,
+    # Iterations of the loop in whose turn it multiplies by the scales of a tile.
+    "scale_steps": I32.optional(1),
 }
 # Its operands in shared memory.
 PLACES: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLACEMENT}
 
 # What scheduling writes on an operation that nv_tileaa has as well.
 ADDED: dict[str, Declared] = {
-    "tiled_load": ELEMENTS | {"tma": FLAG, "swizzle": TEXT.optional()},
+    # ``steps``: iterations of the loop that load the same tile, one after the other.
+    "tiled_load": ELEMENTS | {"tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)},
     "tiled_store": ELEMENTS,
     "tiled_atomic_rmw": ELEMENTS | REDUCED,
     "load": WIDTH,
@@ -287,12 +290,13 @@ TmemScaleOp = define(
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
-    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage?",
+    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? scale_turn?",
     "",
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
-    # ``waits``: it first waits for the stage, which no other thread reads.
+    # ``waits``: it first waits for the stage, which no other thread reads. ``scale_turn``: the iteration's number in the ring of
+    # groups of scales.
     attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "waits": FLAG},
     facts=SCALAR,
 )

@@ -7,21 +7,17 @@ and machines that you would take the artifacts from.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from ...terminal import say
 from ...units import size_text
 from .action_result import DamagedRecord, Digest, decode, encode
 from .store import BLOBS, RESULTS, Store, StoreError, StoreInterrupted, StoreTooSlow
 
 FAILURES = 3  # in a row, and the rest of the build goes without
 RECORD_LIMIT = 1 << 20  # bytes; a record of a thousand files has 150 KiB
-
-
-def _warn(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 @dataclass
@@ -45,7 +41,7 @@ class BuildCache:
 
     store: Store
     readonly: bool = False
-    warn: Callable[[str], None] = _warn
+    warn: Callable[[str], None] = say
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self):

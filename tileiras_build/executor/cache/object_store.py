@@ -96,10 +96,19 @@ def _worded(request: Callable[[], T]) -> T:
     except TimeoutError:
         raise
     except OSError as error:
-        raise StoreError(_line(error.strerror or str(error)) or type(error).__name__) from None
+        raise StoreError(_said_of(error)) from None
     except Exception as error:
-        raise StoreError(f"{type(error).__name__}: {_line(str(error))}") from None
+        raise StoreError(f"{type(error).__name__}: {_first_line(error)}") from None
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())
+def _said_of(error: OSError) -> str:
+    if error.strerror:
+        return " ".join(error.strerror.split())
+    said = _first_line(error) or type(error).__name__
+    # A file that is not there is no error, so it is what holds them all.
+    return f"there is no such bucket or container ({said})" if isinstance(error, FileNotFoundError) else said
+
+
+def _first_line(error: Exception) -> str:
+    """Of what a service's library says: an answer's number and text follow."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "")

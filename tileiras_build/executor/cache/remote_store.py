@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from .bounded_calls import BoundedCalls, Interrupted
+from ..bounded_calls import BoundedCalls, Interrupted
 from .store import StoreInterrupted, StoreTooSlow
 
 TIMEOUT = 10.0  # seconds for a request, from the look-up of the host's name to the last byte of the answer

@@ -69,15 +69,15 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     """Whether threads that fetch give registers to those that compute.
 
     Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with;
-    but always where a thread holds a whole row of scores.
+    but always where a thread holds a whole row of scores, or the kernel says so.
     """
-    if any(op.name == "nv_tileas.dot" and row(op).rescaled for op in walk(func)):
+    if row(func).divides_registers or any(op.name == "nv_tileas.dot" and row(op).rescaled for op in walk(func)):
         return True
     if warps < MANY_WARPS or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
     if job.target.tier.matrix_product != "mma_sync":
         return True
-    needed = _needed(kept_words(func, job.target), warps)
+    needed = _needed(kept_words(func, job.target, lambda product: False), warps)
     return needed > _launched(WARP * (warps + WARPGROUP), job.target)
 
 
@@ -147,7 +147,20 @@ def resident_ctas(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     if asked := occupancy(kernel, job):
         return asked
     accumulators = sum(_registers_of(op.results[0]) for op in walk(loop) if op.name == "nv_tileas.dot")
-    warps = row(kernel).num_warps + row(kernel).producer_warps
+    return _ctas_beside(accumulators, row(kernel).num_warps + row(kernel).producer_warps, job)
+
+
+def ctas_before_layouts(kernel: Operation, job: Job) -> int:
+    """The same of a kernel's products before tiles have layouts and agents their warps: at least as many."""
+    if asked := occupancy(kernel, job):
+        return asked
+    warps = choose_warps(kernel, job)
+    words = sum(_size(op.results[0].type) for op in walk(kernel) if op.name == "nv_tileas.dot")
+    fetching = WARPGROUP if divides_registers(kernel, job, warps) else 1
+    return _ctas_beside(words // (WARP * warps), warps + fetching, job)
+
+
+def _ctas_beside(accumulators: int, warps: int, job: Job) -> int:
     taken = WARP * warps * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
 

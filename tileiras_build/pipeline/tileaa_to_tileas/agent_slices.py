@@ -191,6 +191,6 @@ class IssuingAgent(AgentSlice):
         later.operands = [self.value(operand) for operand in later.operands]
         operands = {fetch.index: fetch.buffer for fetch in ring.fetches}
         given = [operands[0], operands[1], ring.sum.tile, insert(later), stage, stage, ring.pipeline, token]
-        given += [None, None, None, self.buffers[ring.sum]]
+        given += [None, None, None, self.buffers[ring.sum], None]
         insert(AsyncUmmaOp.make(given, [], stage_operands(ring), **tensor_values(op)))
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))

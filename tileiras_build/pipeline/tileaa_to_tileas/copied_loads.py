@@ -16,9 +16,11 @@ from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import runs_free
+from ..analysis.scale_groups import groups_copied
 from ..shared.accessors import row
 from ..shared.element_types import element_of
 from .chain_layouts import fragment_of
+from .inserted import IfOp
 
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 LEAST_COPY_BYTES = 4
@@ -38,6 +40,15 @@ class CopiedLoad:
     product: Operation
     ragged: bool
     is_scale: bool
+
+    @property
+    def steps(self) -> int:
+        """Iterations that load the same tile."""
+        return self.load.steps
+
+    def tiles(self, stages: int) -> int:
+        """How many tiles a ring of so many stages holds."""
+        return groups_copied(self.steps, stages)
 
     @property
     def bytes(self) -> int:
@@ -65,17 +76,23 @@ def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
     while len(list(value.uses)) == 1:
         use = next(iter(value.uses))
         user = use.operation
+        if user.name == "nv_tileas.tmem_store" and _stands_in(user, block):
+            return chain if user.stage is not None else None
         if user.parent is not block:
             return None
         if user.name == "nv_tileas.dot":
             return chain if use.index != SUM and user.atom is not None else None
-        if user.name == "nv_tileas.tmem_store":
-            return chain if user.stage is not None else None
         if not passes_through(user) or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]
     return None
+
+
+def _stands_in(op: Operation, block: Block) -> bool:
+    """Whether an operation is one of a block's, or of a choice there."""
+    around = op.parent_op()
+    return op.parent is block or around is not None and around.name == IfOp.name and around.parent is block
 
 
 def _meets(block: Block) -> bool:

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.definition import TableOperation
+from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...layouts.linear_layout import log2_exact
 from ..shared.accessors import block_of
 
+IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 # The value that the operation gives; of one that gives none nothing is asked.
 Insert = Callable[[Operation], SSAValue]
 
@@ -59,6 +62,25 @@ def binary(kind: type[TableOperation], a: SSAValue, b: SSAValue) -> Operation:
 
 def equal(a: SSAValue, b: SSAValue) -> Operation:
     return _compare("eq", a, b)
+
+
+def group_of(index: SSAValue, steps: int, insert: Insert) -> SSAValue:
+    """Which group of ``steps`` (a power of two) an index from 0 on is in."""
+    return insert(binary(arith.ShRUIOp, index, insert(constant_i32(log2_exact(steps)))))
+
+
+def is_first_of(index: SSAValue, steps: int, insert: Insert) -> SSAValue:
+    """Whether an index is the first of its group."""
+    place = insert(binary(arith.AndIOp, index, insert(constant_i32(steps - 1))))
+    return insert(equal(place, insert(constant_i32(0))))
+
+
+def when(condition: SSAValue, block: Block) -> Operation:
+    """The operations of a block, where a condition holds."""
+    never = Block()
+    for arm in (block, never):
+        arm.add_op(YieldOp.make([[]], []))
+    return IfOp.make([condition], [], {}, [Region(block), Region(never)])
 
 
 def runs_at(loop: TableOperation, index: SSAValue) -> Operation:

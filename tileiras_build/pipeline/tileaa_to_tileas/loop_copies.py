@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_entry
@@ -22,7 +23,7 @@ from ...dialects.nv_tileas.types import BufferType
 from ..shared.accessors import owner, parent, row
 from .chain_layouts import forwarded, with_layout
 from .copied_loads import CopiedLoad, is_outside
-from .inserted import Insert, insert_before
+from .inserted import Insert, binary, constant_i32, group_of, insert_before, inserter
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
@@ -53,18 +54,25 @@ class LoopCopies:
 
     def _buffer(self, load: CopiedLoad) -> Operation:
         element = load.load.value.type.element_type
-        return AllocTensorOp.make([], [BufferType(element, IntAttr(self.stages), SharedLayoutAttr(load.placement))])
+        return AllocTensorOp.make(
+            [], [BufferType(element, IntAttr(load.tiles(self.stages)), SharedLayoutAttr(load.placement))]
+        )
 
     # ---- copies ------------------------------------------------------------------------------------
     def copy_all(
         self, loads: list[CopiedLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Insert
     ) -> None:
         """Start the copies of one iteration as one group."""
+        self.start_copies(loads, index, stage, enabled, insert)
+        insert(AsyncCommitOp.make([], []))
+
+    def start_copies(
+        self, loads: list[CopiedLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Insert
+    ) -> None:
         known: dict[SSAValue, SSAValue] = {}
         for load in loads:
             coords = [self._at(coord, index, insert, known) for coord in load.load.coords]
             insert(_copy(load, coords, self.buffers[self.loads.index(load)], stage, enabled))
-        insert(AsyncCommitOp.make([], []))
 
     def _at(self, value: SSAValue, index: SSAValue, insert: Insert, known: dict[SSAValue, SSAValue]) -> SSAValue:
         """``value`` computed for another value of the loop's index."""
@@ -82,7 +90,13 @@ class LoopCopies:
     # ---- readings ----------------------------------------------------------------------------------
     def replace_loads(self, stage: SSAValue) -> None:
         for load, buffer in zip(self.loads, self.buffers):
-            self._replace_load(load, buffer, stage)
+            own = stage if load.steps == 1 else self.tile_of(load, self.block.args[0], inserter(load.product))
+            self._replace_load(load, buffer, own)
+
+    def tile_of(self, load: CopiedLoad, index: SSAValue, insert: Insert) -> SSAValue:
+        """The place of the tile that the iterations of a group load, in the ring."""
+        count = insert(constant_i32(load.tiles(self.stages)))
+        return insert(binary(arith.RemUIOp, group_of(index, load.steps, insert), count))
 
     def _replace_load(self, copied: CopiedLoad, buffer: SSAValue, stage: SSAValue) -> None:
         """The tile is read in the fragment it is needed in; what stood between is done in that layout."""

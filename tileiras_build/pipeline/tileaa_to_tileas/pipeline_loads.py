@@ -80,6 +80,10 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], 
     most = max(max(latencies) + 1, LEAST_STAGES) if latencies else MOST_COPIED_STAGES
     size, taken = sum(load.bytes for load in loads), _taken(kernel, loop, loads, job)
     stages, ctas = choose_stages(size, taken, resident_ctas(kernel, loop, job), job)
+    room = job.target.shared_memory_of(ctas) - taken
+    # What a group of iterations loads is there once.
+    while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= room:
+        stages += 1
     return min(stages, most), ctas
 
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
 from ..analysis.budget import LEAST_STAGES
 from ..shared.accessors import block_of, given, last_op
-from .inserted import Insert, binary, constant_i32, equal, insert_before, inserter, runs_at
+from .copied_loads import CopiedLoad
+from .inserted import (
+    Insert,
+    appender,
+    binary,
+    constant_i32,
+    equal,
+    insert_before,
+    inserter,
+    is_first_of,
+    runs_at,
+    when,
+)
 from .loop_copies import LoopCopies, wait
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
@@ -35,8 +47,29 @@ class PipelinedLoop(LoopCopies):
         for stage in range(self.stages - 1):
             enabled = self.before(runs_at(self.loop, index))
             place = self.before(constant_i32(stage))
-            self.copy_all(self.loads, index, place, enabled, self.before)
+            self._start_first(stage, index, place, enabled)
             index = self.before(binary(arith.AddiOp, index, self.loop.step))
+
+    def _start_first(self, stage: int, index: SSAValue, place: SSAValue, enabled: SSAValue) -> None:
+        """The copies of an iteration before the first one, with those of the groups that begin with it."""
+        for load in (load for load in self.loads if load.steps > 1 and stage % load.steps == 0):
+            own = self.before(constant_i32(stage // load.steps))
+            self.start_copies([load], index, own, enabled, self.before)
+        self.copy_all(self._single, index, place, enabled, self.before)
+
+    @property
+    def _single(self) -> list[CopiedLoad]:
+        """The loads of which each iteration has another tile."""
+        return [load for load in self.loads if load.steps == 1]
+
+    def _start_groups(self, ahead: SSAValue, enabled: SSAValue, insert: Insert) -> None:
+        """The copies of the groups that begin with an iteration."""
+        for steps in dict.fromkeys(load.steps for load in self.loads if load.steps > 1):
+            block = Block()
+            inside = appender(block)
+            for load in (load for load in self.loads if load.steps == steps):
+                self.start_copies([load], ahead, self.tile_of(load, ahead, inside), enabled, inside)
+            insert(when(is_first_of(ahead, steps, insert), block))
 
     def _start_of_body(self, write: SSAValue) -> None:
         first = given(self.block.first_op)
@@ -47,13 +80,14 @@ class PipelinedLoop(LoopCopies):
         for _ in range(self.stages - 1):
             ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
         enabled = insert(runs_at(self.loop, ahead))
-        self.copy_all(self.loads, ahead, write, enabled, insert)
+        self._start_groups(ahead, enabled, insert)
+        self.copy_all(self._single, ahead, write, enabled, insert)
 
     def _place_of_copies(self, first: Operation) -> Operation:
         """What they stand before: what follows the first product, which no thread then starts later for their addresses, where
         they have another iteration to arrive in.
         """
-        products = {load.product for load in self.loads}
+        products = {given(self.block.find_ancestor_op_in_block(load.product)) for load in self.loads}
         follows = next(op.next_op for op in self.block.ops if op in products)
         return first if self.stages == LEAST_STAGES else given(follows)
 

@@ -24,6 +24,8 @@ from ..analysis.budget import (
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
+from ..analysis.resident_operands import least_stages
+from ..analysis.scale_groups import groups_copied, groups_multiplied
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
 from ..job import Job
@@ -49,6 +51,8 @@ class RingAllocation:
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share a multiprocessor
         self.keeps_sums = any(ring.product.rescaled for ring in rings)
+        # CTAs of chained products, one of which computes while another one multiplies.
+        self.shares = self.keeps_sums or bool(residents_of(rings))
 
     def run(self, body: Block) -> None:
         """``body``: the program of the threads that compute."""
@@ -89,8 +93,7 @@ class RingAllocation:
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
         copied = sum(_scale_bytes(ring.product) for ring in self.rings) + self._copied_bytes()
-        # Where another CTA computes while one waits for its tiles, one stage is enough.
-        least = LEAST_STAGES // most if self.keeps_sums else LEAST_STAGES
+        least = least_stages(most) if self.shares else LEAST_STAGES
         # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
             stages, self.ctas = choose_stages(size, beside, most, self.job, least)
@@ -212,11 +215,13 @@ def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
     """Columns of tensor memory for the scales of each operand, of all stages."""
     if ring.product.lhs_scale is None:
         return []
-    return [stages * columns.words for columns in scale_columns(ring.product, warps)]
+    groups = groups_multiplied(ring.product.scale_steps, stages)
+    return [groups * columns.words for columns in scale_columns(ring.product, warps)]
 
 
 def _scale_bytes(product: TableOperation) -> int:
     """Shared memory for the rings in which all threads copy scales ahead (PipelineLoads)."""
     scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
-    return sum(-(-MOST_COPIED_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)
+    groups = groups_copied(product.scale_steps, MOST_COPIED_STAGES)
+    return sum(-(-groups * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)

@@ -18,12 +18,27 @@ from ...dialects.nv_tileas.ops import (
     TmemStoreOp,
     UmmaCommitOp,
 )
+from ...dialects.nv_tileas.types import PipelineType
 from ..analysis.chained_products import running_sum
 from ..analysis.operand_chains import is_inside, is_zero
-from ..shared.accessors import block_of, given, last_op, row, tile_type
+from ..analysis.scale_groups import groups_multiplied
+from ..shared.accessors import block_of, given, last_op, row, tile_type, type_of
 from .agent_rings import Ring, Sum, Tokens, tensor_values
 from .fetched_operands import operands_of
-from .inserted import constant_i1, insert_before, is_later, never_runs
+from .inserted import (
+    Insert,
+    appender,
+    binary,
+    constant_i1,
+    constant_i32,
+    group_of,
+    insert_before,
+    inserter,
+    is_first_of,
+    is_later,
+    never_runs,
+    when,
+)
 
 AddFOp = COUNTERPARTS["nv_tileaa.addf"]
 
@@ -66,11 +81,22 @@ class TensorMemorySums:
         if sum.left is not None:
             operands[0] = sum.left
             _store_left(ring)
-        _store_scales(ring, stage)
+        turn = _store_scales(ring, stage)
         accumulate = self._whether_to_add(ring)
         ready = sum.pipeline if sum.waited or not sum.running else None
         scales: list[SSAValue | None] = [*sum.scales] or [None, None]
-        read = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready, *scales, None]
+        read = [
+            *operands,
+            sum.tile,
+            accumulate,
+            *stages,
+            ring.pipeline,
+            tokens[ring.stages],
+            ready,
+            *scales,
+            None,
+            turn,
+        ]
         told = tensor_values(product) | {"waits": ring.waits_alone}
         insert_before(AsyncUmmaOp.make(read, [], kept, **told), product)
         if ready is not None:
@@ -84,7 +110,7 @@ class TensorMemorySums:
             if not product.resident:
                 _meet(product)  # operands are written, the last sum is read
             return insert_before(constant_i1(False), product)
-        if sum.scales:
+        if sum.scales and product.scale_steps == 1:
             _meet(product)  # all of them are written
         block, index = block_of(product), product.acc.index - 1
         self.running.setdefault(block, []).append((index, ring))
@@ -134,13 +160,31 @@ def _store_left(ring: Ring) -> None:
         _meet(place)  # all of it is written
 
 
-def _store_scales(ring: Ring, stage: SSAValue) -> None:
-    """What used a stage before is done, or it would not be full again: so are the scales of its products."""
+def _store_scales(ring: Ring, stage: SSAValue) -> SSAValue | None:
+    """What used a stage before is done, or it would not be full again: so are the scales of its products. Those of groups of
+    iterations are stored by the first of each, and the product learns which turn is its own.
+    """
+    product, steps = ring.product, ring.product.scale_steps
+    if steps == 1:
+        _store_scale_tiles(ring, stage, inserter(product))
+        return None
+    index, insert = block_of(product).args[0], inserter(product)
+    groups = groups_multiplied(steps, type_of(ring.pipeline, PipelineType).stages.data)
+    turn = insert(binary(arith.RemUIOp, index, insert(constant_i32(groups * steps))))
+    first, block = is_first_of(index, steps, insert), Block()
+    group = group_of(turn, steps, appender(block))
+    _store_scale_tiles(ring, group, appender(block))
+    block.add_op(BarrierOp.make([], []))  # all of them are written
+    insert(when(first, block))
+    return turn
+
+
+def _store_scale_tiles(ring: Ring, stage: SSAValue, insert: Insert) -> None:
     product = ring.product
     for line_dim, tile in enumerate(ring.sum.scales):
         value = (product.lhs_scale, product.rhs_scale)[line_dim]
         attributes = {"line_dim": IntegerAttr(line_dim, i32)}
-        insert_before(TmemStoreOp.make([value, tile, None, stage], [], attributes), product)
+        insert(TmemStoreOp.make([value, tile, None, stage], [], attributes))
 
 
 def _read_sum(ring: Ring) -> SSAValue:

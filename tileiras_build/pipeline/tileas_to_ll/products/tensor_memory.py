@@ -286,11 +286,21 @@ class _Product:
 
     def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
         """How the scales of each operand lie, and where those of this stage begin."""
-        found = []
+        found, steps = [], self.op.scale_steps
+        count *= steps
         for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
             columns = ScaleColumns(shape, dim, self.e.num_warps)
-            found.append((columns, _stage_address(self.e, self.e.values[tile], columns, self.op.rhs_stage)))
+            found.append((columns, self._scale_address(columns, self.e.values[tile], log2_exact(steps))))
         return found
+
+    def _scale_address(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
+        """Where the scales of this stage begin, or of its turn in a group of them."""
+        if self.op.scale_turn is None:
+            return _stage_address(self.e, tile, columns, self.op.rhs_stage)
+        b, turn = self.e.b, self.e.scalar(self.op.scale_turn)
+        group, own = b.shift(turn, -steps_log2), b.and_(turn, (1 << steps_log2) - 1)
+        start = b.add(b.mul(group, columns.words), b.mul(own, columns.word(0, columns.count >> steps_log2)))
+        return b.add(b.add(self.e.tensor_base, start), tile)
 
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from tileiras_build.executor.cache import bounded_calls
-from tileiras_build.executor.cache.bounded_calls import BoundedCalls
+from tileiras_build.executor import bounded_calls
+from tileiras_build.executor.bounded_calls import BoundedCalls
 
 
 def test_result_and_error_are_the_calls_own():

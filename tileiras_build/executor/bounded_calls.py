@@ -57,7 +57,7 @@ class BoundedCalls:
 
     def _start(self) -> SimpleQueue:
         calls: SimpleQueue = SimpleQueue()
-        threading.Thread(target=self._serve, args=(calls,), name="tileiras-store", daemon=True).start()
+        threading.Thread(target=self._serve, args=(calls,), name="tileiras-calls", daemon=True).start()
         return calls
 
     def _serve(self, calls: SimpleQueue) -> None:

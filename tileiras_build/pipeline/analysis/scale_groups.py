@@ -1,0 +1,24 @@
+"""Scales of several iterations that are loaded at once: how many such groups a ring holds.
+
+A loop counts from 0 in steps of 1, and ``steps`` iterations, a group, use one tile of scales. With one iteration to a group
+a ring has as many groups as stages.
+"""
+
+
+def groups_copied(steps: int, stages: int) -> int:
+    """Of shared memory, filled ``stages`` - 1 iterations ahead.
+
+    The first iteration of a group reads it. The group that takes its place after n others is copied n ``steps`` - ``stages`` + 1
+    iterations later: n is the least with which that is another iteration, hence behind a barrier.
+    """
+    return -(-stages // steps)
+
+
+def groups_multiplied(steps: int, stages: int) -> int:
+    """Of tensor memory, beside a ring of ``stages`` operands.
+
+    When the operands of iteration i are there, the product of iteration i - ``stages`` is done, which used their stage before,
+    and all before it. Group g takes the place of group g - n, which iteration ``steps`` (g - n + 1) - 1 was the last to use: n
+    is the least with which that is no later than ``steps`` g - ``stages``.
+    """
+    return -((1 - steps - stages) // steps)
