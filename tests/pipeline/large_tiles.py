@@ -38,6 +38,7 @@ CASES = [
     Case("transpose_f32", transpose, (F32, F32, 256, 256)),
     Case("transpose_f64", transpose, (F64, F64, 128, 256)),
     Case("product_f32", product, (F32, F32, F32, 64, 64, 512)),
+    Case("part_tiny", part, (F32, F32, I32, 256, 256, 16, 16)),
     Case("part_small", part, (F32, F32, I32, 256, 256, 64, 64)),
     Case("part_large", part, (F32, F32, I32, 256, 256, 128, 128)),
     Case("replaced_small", replaced, (F32, F32, F32, I32, 256, 256, 32, 64)),

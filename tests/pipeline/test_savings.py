@@ -61,7 +61,10 @@ def test_a_transpose_goes_through_a_layout_between(name, dtype, shape, sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name, size, number", [("part_small", 64, 3), ("part_large", 128, 0), ("part_large", 128, 1)])
+@pytest.mark.parametrize(
+    "name, size, number",  # parts of 8 KiB: several tiny slices to one
+    [("part_tiny", 16, 5), ("part_small", 64, 3), ("part_large", 128, 0), ("part_large", 128, 1)],
+)
 def test_a_slice_is_taken_in_parts(name, size, number, sm):
     x = numbers(256, 256)
     out = run(KERNELS, name, sm, [x, empty(size, size), number])[1]

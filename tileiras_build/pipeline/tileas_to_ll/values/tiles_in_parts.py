@@ -121,6 +121,15 @@ class _Exchange:
         """The packed index of the slice's first element."""
         return slice_start(self.e, self.op.indices, self.shape, self.part)
 
+    def place(self) -> Value:
+        """Bytes from the start of a part to the slice: bits that say which slice may be left in the part."""
+        b, start = self.e.b, self.start()
+        place: Value = 0
+        for bit in bits(self.kept & ~self.inner):
+            moved = bit - (self.kept & (1 << bit) - 1).bit_count()
+            place = b.or_(place, b.shift(b.and_(start, 1 << bit), -moved))
+        return b.mul(place, self.element.bytes)
+
     def widen(self, index: int) -> int:
         """A packed index of the slice as one of the whole tile."""
         return widened(index, self.part, self.shape)
@@ -143,13 +152,13 @@ class _Exchange:
 
     def load(self, elements: _Elements, old: Sequence[Any] | None, wanted: Value, mask: int) -> list[Any]:
         """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
-        b = self.e.b
+        b, place = self.e.b, self.place()
         difference = b.xor(elements.bits(mask), wanted)
         known: dict[int, Value] = {}
         for number, offset in enumerate(elements.offsets):
             if offset in known:
                 continue
-            address = elements.address(offset, self.kept, self.element.bytes)
+            address = b.add(elements.address(offset, self.kept, self.element.bytes), place)
             (value,) = load_shared(self.e, self.element, 1, address, self.op.scratch_offset)
             if old is not None and mask:
                 own = b.compare("eq", difference, offset & mask)
