@@ -31,7 +31,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from build_runs import PACKAGE, program
-from build_scale import EXAMPLES, TEMPLATES, TOOL
+from scaled_library import EXAMPLES, TEMPLATES, TOOL
 
 from tileiras_build.bytecode.case_table import is_helper
 from tileiras_build.bytecode.export import export_kernels, list_cases

@@ -14,7 +14,7 @@ from tileiras_build.scons_tool.states import ABSENT, WIDTH, differences, states_
 def paths(tmp_path, monkeypatch):
     monkeypatch.setattr(states, "_MANY", 3)
     monkeypatch.setattr(states, "has_threads", lambda: False)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2})
+    monkeypatch.setattr(states, "cores", lambda: 3)
     for number in range(10):
         (tmp_path / f"{number}").write_text("x" * number)
     return [str(tmp_path / f"{number}") for number in range(11)]

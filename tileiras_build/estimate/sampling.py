@@ -10,18 +10,20 @@ MOST = 3  # clusters
 
 
 def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
-    """The blocks of each cluster that is followed: each stands for an equal part of the grid, in order of the launch."""
+    """The blocks of each cluster that is followed: each stands for an equal part of the grid, along each of its axes.
+
+    Parts of the launch's order would not do: they begin wherever the shortest axis is then, so that the blocks of a causal
+    attention might all have few keys.
+    """
     across, down, deep = launch.clusters
-    total = across * down * deep
-    count = min(total, MOST)
+    count = min(across * down * deep, MOST)
     for step in range(count):
         # The middle of each part.
-        yield list(_blocks(launch, (2 * step + 1) * total // (2 * count)))
+        x, y, z = ((2 * step + 1) * extent // (2 * count) for extent in launch.clusters)
+        yield list(_blocks(launch, (x, y, z)))
 
 
-def _blocks(launch: Launch, number: int) -> Iterator[Shape]:
-    across, down, _ = launch.clusters
-    corner = (number % across, number // across % down, number // (across * down))
+def _blocks(launch: Launch, corner: Shape) -> Iterator[Shape]:
     x, y, z = launch.cluster
     for offset in range(x * y * z):
         within = (offset % x, offset // x % y, offset // (x * y))

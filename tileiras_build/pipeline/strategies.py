@@ -49,6 +49,7 @@ STRATEGIES: tuple[Strategy, ...] = (
             {
                 "tileas-split-products",
                 "tileas-compute-in-parts",
+                "tileas-choose-warpgroups",
                 "tileas-exchange-operands",
                 "tileas-select-async",
                 "tileas-keep-sums",

@@ -24,8 +24,8 @@ from ..reads.record import Comparison
 from ..reports.timeline import Recorder
 from .artifact import ArtifactFile, make_artifact
 from .build_options import fail
-from .contents import Contents
 from .exports import ExportReads
+from .known_contents import Contents
 from .orphans import describe, find_orphans, remove_orphans
 from .partial import Libraries, only_artifacts
 from .progress import BelowLine, Progress

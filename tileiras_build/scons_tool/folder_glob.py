@@ -15,15 +15,19 @@ from SCons.Node.FS import Base, Dir, File
 from .asked import match
 
 _glob1, _get_str = Dir._glob1, Base._get_str
+_UNSET = (("_local", False), ("released_target_info", False), ("builder", None))
 
 
 class _Plain(File):
-    """A file of which the folder has said that it is one."""
+    """A file of which the folder has said that it is one. SCons' own code for new nodes asks for what it has not yet."""
 
     __slots__ = ()
 
-    def diskcheck_match(self) -> None:
-        """Nothing: it costs a system call."""
+    def __init__(self, name: str, folder: Dir):
+        Base.__init__(self, name, folder, folder.fs)
+        for attribute, value in _UNSET:
+            setattr(self, attribute, value)
+        self._morph()
 
 
 def use() -> None:
@@ -59,5 +63,7 @@ def _match(path: str, pattern: str) -> list[tuple[str, bool]]:
 
 
 def _add_file(folder: Dir, name: str) -> None:
-    node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", _Plain)
+    node = _Plain(name, folder)
     node.__class__ = File
+    folder.root._lookupDict[f"{folder.get_labspath()}/{name}"] = folder.entries[name] = node
+    folder.implicit = None

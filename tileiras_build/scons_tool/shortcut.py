@@ -249,13 +249,12 @@ class Shortcut:
 
     def _current_answers(self, made: set[str], files: Files, part: Part | None) -> Iterator[tuple]:
         """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
-        known = part.record.present() if part is not None else set()
         for (how, path), before in self.reading.asked.items():
             now = ask(how, path)
             # A node's stat tells scripts whether it is there.
             if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
                 raise _Doubt(path)
-            if how not in _FILE_QUESTIONS or files.get(path) is None and path not in known:
+            if how not in _FILE_QUESTIONS or files.get(path) is None and not (part and part.was_there(path)):
                 yield how, path, now
 
     def _write(self, key: str, record: Record) -> None:

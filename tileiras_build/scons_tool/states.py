@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from ..cores import cores
 from ..executor.forked import has_threads
 from .reading import file_state
 
@@ -35,7 +36,7 @@ def _processes(paths: int) -> int:
     """How many may take part: a fork of a process that has threads might wait for ever."""
     if paths < 2 * _MANY or sys.platform != "linux" or has_threads():
         return 1
-    return min(paths // _MANY, len(os.sched_getaffinity(0)), _MOST)
+    return min(paths // _MANY, cores(), _MOST)
 
 
 def _look(paths: Sequence[str]) -> array:

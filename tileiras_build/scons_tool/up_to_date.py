@@ -22,6 +22,7 @@ Owners = Mapping[str, Iterable[str]]
 NOBODY = -1  # the owner of a file that serves several sources, or none
 _UNUSED = -2  # and, while a record is changed, of one that served sources that are looked at anew
 _SHARERS = 32  # sources that a file may serve for them to be named; a file of more is everybody's
+_DIGEST, _END = 32, b"\0\0"  # bytes of the digest; what ends the text
 _SIZE = 2  # the place of the size in a state
 
 
@@ -163,7 +164,7 @@ def write(path: Path, record: Record) -> None:
         "shared": record.shared,
     }
     text = "\0".join([json.dumps(head), *record.paths]).encode(errors="surrogateescape")
-    body = text + b"\0\0" + record.states.tobytes() + record.owners.tobytes()
+    body = text + _END + record.states.tobytes() + record.owners.tobytes()
     write_files({path: hashlib.sha256(body).digest() + body})
 
 
@@ -173,15 +174,16 @@ def read(path: Path) -> Record | None:
         data = path.read_bytes()
     except OSError:
         return None
-    digest, body = data[:32], data[32:]
-    if hashlib.sha256(body).digest() != digest:
+    body = memoryview(data)[_DIGEST:]
+    if hashlib.sha256(body).digest() != data[:_DIGEST]:
         return None
-    text, _, numbers = body.partition(b"\0\0")
-    head, *paths = text.decode(errors="surrogateescape").split("\0")
+    text_ends = data.index(_END, _DIGEST)
+    head, *paths = data[_DIGEST:text_ends].decode(errors="surrogateescape").split("\0")
     states, owners = array("q"), array("i")
-    end = len(paths) * WIDTH * states.itemsize
-    states.frombytes(numbers[:end])
-    owners.frombytes(numbers[end:])
+    start = text_ends + len(_END)
+    end = start + len(paths) * WIDTH * states.itemsize
+    states.frombytes(data[start:end])
+    owners.frombytes(data[end:])
     fields = json.loads(head)
     whole, shared = fields.pop("whole"), fields.pop("shared")
     return Record(fields, paths, states, owners, Whole(**whole) if whole else None, shared)

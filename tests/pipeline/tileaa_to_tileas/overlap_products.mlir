@@ -53,31 +53,31 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
       %knext = nv_tileas.async.pipeline.advance %pk, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pk, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %left = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<64x16xf32>) -> tensor<64x16xf16>
-      nv_tileas.async.pipeline.consumer_wait %pv, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %vstage = arith.shrui %zero, %one : i32
       %vnext = nv_tileas.async.pipeline.advance %pv, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
       %1 = arith.addi %zero, %one : i32
-      %2, %3, %4, %5, %6, %7 = nv_tileas.for %1, %n, %one initial(%knext, %vnext, %zeros, %left, %vstage, %zero) : (i32, i32, i32, i32, i32, tensor<64x16xf32>, tensor<64x16xf16>, i32, i32) -> (i32, i32, tensor<64x16xf32>, tensor<64x16xf16>, i32, i32) {
-      ^bb0(%8: i32, %9: i32, %10: i32, %11: tensor<64x16xf32>, %12: tensor<64x16xf16>, %13: i32, %14: i32):
+      %2, %3, %4, %5, %6, %7 = nv_tileas.for %1, %n, %one initial(%knext, %vnext, %zeros, %zero, %left, %vstage) : (i32, i32, i32, i32, i32, tensor<64x16xf32>, i32, tensor<64x16xf16>, i32) -> (i32, i32, tensor<64x16xf32>, i32, tensor<64x16xf16>, i32) {
+      ^bb0(%8: i32, %9: i32, %10: i32, %11: tensor<64x16xf32>, %12: i32, %13: tensor<64x16xf16>, %14: i32):
         nv_tileas.async.pipeline.consumer_wait %pk, %9 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
         %kstage_1 = arith.shrui %9, %one : i32
         %scores_1 = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage_1) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
         %less = nv_tileas.mulf %11, %half {rounding_mode = "nearest_even"} : tensor<64x16xf32>
-        %more = nv_tileas.async.dot %12, %values, %less rhs_stage(%13) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+        nv_tileas.async.pipeline.consumer_wait %pv, %12 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+        %more = nv_tileas.async.dot %13, %values, %less rhs_stage(%14) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
         %15 = nv_tileas.async.dot_wait %scores_1 {pending = 1 : i32} : tensor<64x16xf32>
         %knext_1 = nv_tileas.async.pipeline.advance %pk, %9 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
         nv_tileas.async.pipeline.consumer_release %pk, %9 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
         %left_1 = nv_tileas.fp_to_fp %15 {rounding_mode = "nearest_even"} : (tensor<64x16xf32>) -> tensor<64x16xf16>
-        nv_tileas.async.pipeline.consumer_wait %pv, %10 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
         %vstage_1 = arith.shrui %10, %one : i32
         %vnext_1 = nv_tileas.async.pipeline.advance %pv, %10 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
         %16 = nv_tileas.async.dot_wait %more {pending = 0 : i32} : tensor<64x16xf32>
-        nv_tileas.async.pipeline.consumer_release %pv, %14 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
-        nv_tileas.continue %knext_1, %vnext_1, %16, %left_1, %vstage_1, %10 : (i32, i32, tensor<64x16xf32>, tensor<64x16xf16>, i32, i32) -> ()
+        nv_tileas.async.pipeline.consumer_release %pv, %12 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+        nv_tileas.continue %knext_1, %vnext_1, %16, %10, %left_1, %vstage_1 : (i32, i32, tensor<64x16xf32>, i32, tensor<64x16xf16>, i32) -> ()
       }
       %less_1 = nv_tileas.mulf %4, %half {rounding_mode = "nearest_even"} : tensor<64x16xf32>
-      %more_1 = nv_tileas.async.dot %5, %values, %less_1 rhs_stage(%6) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
-      nv_tileas.async.pipeline.consumer_release %pv, %7 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+      nv_tileas.async.pipeline.consumer_wait %pv, %5 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+      %more_1 = nv_tileas.async.dot %6, %values, %less_1 rhs_stage(%7) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      nv_tileas.async.pipeline.consumer_release %pv, %5 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       nv_tileas.yield %more_1, %2, %3 : (tensor<64x16xf32>, i32, i32) -> ()
     } {
       nv_tileas.yield %zeros, %zero, %zero : (tensor<64x16xf32>, i32, i32) -> ()

@@ -51,7 +51,8 @@ def test_parts_fit_and_are_proved(sm):
     resources = artifacts.manifest["kernels"]["weighing"]["resources"]
     assert resources["spill_stores"] + resources["spill_loads"] == 0
     module = parse(artifacts.tileas.encode())
-    assert HALF in artifacts.tileas and check_scratch(module)
+    assert HALF in artifacts.tileas
+    assert (check_scratch(module) == 0) == (sm == "sm_90")  # where TMA brings all tiles, and stores them from fragments
     assert sm == "sm_80" or check_pipelines(module)
 
 

@@ -76,7 +76,7 @@ def test_numbers(length, name, sm):
     np.testing.assert_allclose(found, want, atol=2.0 ** -(digits - 2) * largest)
 
 
-@pytest.mark.parametrize("name", OVERLAPPED)
+@pytest.mark.parametrize("name", [name for name in OVERLAPPED if name != "squared"])  # which has two CTAs instead
 def test_both_products_are_issued_before_the_first_is_waited_for(name):
     text = compiled(KERNELS, name, "sm_90").tileas
     loop = text[text.rindex("nv_tileas.for") :]

@@ -294,6 +294,7 @@ KERNEL: Declared = {
     "agent_registers": I32S.optional(),
     "occupancy": I32.optional(),
     "occupancy_asked": I32.optional(),
+    "divides_registers": FLAG,
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
     "shared_bytes": I32.optional(0),

@@ -69,15 +69,15 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     """Whether threads that fetch give registers to those that compute.
 
     Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with;
-    but always where a thread holds a whole row of scores.
+    but always where a thread holds a whole row of scores, or the kernel says so.
     """
-    if any(op.name == "nv_tileas.dot" and row(op).rescaled for op in walk(func)):
+    if row(func).divides_registers or any(op.name == "nv_tileas.dot" and row(op).rescaled for op in walk(func)):
         return True
     if warps < MANY_WARPS or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
         return False
     if job.target.tier.matrix_product != "mma_sync":
         return True
-    needed = _needed(kept_words(func, job.target), warps)
+    needed = _needed(kept_words(func, job.target, lambda product: False), warps)
     return needed > _launched(WARP * (warps + WARPGROUP), job.target)
 
 

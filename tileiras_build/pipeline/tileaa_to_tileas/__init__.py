@@ -17,6 +17,7 @@ from .assign_layouts import AssignLayouts
 from .assign_scratch import AssignScratch
 from .choose_atoms import ChooseAtoms
 from .choose_occupancy import ChooseOccupancy
+from .choose_warpgroups import ChooseWarpgroups
 from .compute_in_parts import ComputeInParts
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
@@ -46,6 +47,7 @@ PASSES = (
     PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
     DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
     ComputeInParts,  # after DistributeOverCtas: tiles are one CTA's; before ChooseOccupancy, which asks how much is kept
+    ChooseWarpgroups,  # after ComputeInParts: tiles have their rows; before all that asks how many warps there are
     SplitProducts,  # after ComputeInParts: tiles have their rows; before the choice of copies, which need two stages
     ChooseOccupancy,  # after DistributeOverCtas: products have their sizes; before SelectAsync: it asks what fits
     OrderTokens,  # before scratch: its barriers also part the users of scratch

@@ -121,7 +121,7 @@ class Ring:
     @property
     def waits_alone(self) -> bool:
         """Whether the thread that issues a product waits for its stage, and no other does."""
-        return self.product.resident or self.product.rescaled
+        return self.product.tensor_memory is not None and (self.product.resident or self.product.rescaled)
 
     @property
     def stage_bytes(self) -> int:

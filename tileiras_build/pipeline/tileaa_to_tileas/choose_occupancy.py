@@ -19,6 +19,7 @@ from ...dialects.facts import is_combination, is_entry
 from ..analysis.budget import choose_warps, ctas_beside_rows, words_fit
 from ..analysis.kept_tiles import kept_words, tile_words
 from ..analysis.kinds import is_tile
+from ..analysis.resident_operands import stays_in_shared
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import row
@@ -32,6 +33,8 @@ class ChooseOccupancy(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
+            if is_entry(func) and row(func).divides_registers:
+                continue  # its number of CTAs is chosen
             if is_entry(func) and (asked := hint(func, job, "occupancy")):
                 chosen = _choose(func, asked, job)
                 row(func).occupancy, row(func).occupancy_asked = chosen, asked if chosen != asked else None
@@ -42,7 +45,7 @@ class ChooseOccupancy(EdgePass):
 
 def _choose(func: Operation, asked: int, job: Job) -> int:
     warps = choose_warps(func, job)
-    words = kept_words(func, job.target)
+    words = kept_words(func, job.target, lambda product: stays_in_shared(product, job))
     return (
         next((ctas for ctas in range(asked, 1, -1) if words_fit(words, warps, ctas, job.target)), 1) if words else asked
     )

@@ -27,6 +27,7 @@ from ..analysis.cta_split import Division, Undivided, shape_of
 from ..analysis.fetchable import may_fetch
 from ..analysis.kept_tiles import kept_words
 from ..analysis.kinds import is_pure, is_tile
+from ..analysis.resident_operands import stays_in_shared
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, last_op, row
@@ -57,7 +58,8 @@ def _fits(func: Operation, job: Job) -> bool:
     """Whether the threads of a CTA have registers for what products keep, and rows of scores one thread each."""
     if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chains_of(func)):
         return False
-    return kept_words_fit(kept_words(func, job.target), choose_warps(func, job), job.target)
+    words = kept_words(func, job.target, lambda product: stays_in_shared(product, job))
+    return kept_words_fit(words, choose_warps(func, job), job.target)
 
 
 def _take_turns(func: Operation, job: Job) -> bool:

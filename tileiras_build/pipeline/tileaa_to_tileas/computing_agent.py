@@ -107,14 +107,20 @@ class ComputingAgent:
 
     # ---- what stays in shared memory ----------------------------------------------------------------
     def _await(self, resident: Resident, tokens: Tokens) -> None:
-        """Until it is there; where another one comes after it, it is given back at the end of its block: all products have
-        been waited for."""
+        """Until it is there; where another one comes after it, it is given back behind the last loop that reads it: all
+        products of the loop have been waited for."""
         load, stages = resident.fetch.load, resident.stages
         token = tokens[stages]
         insert_before(ConsumerWaitOp.make([stages.pipeline, token], []), load)
         tokens[stages] = insert_before(AdvanceOp.make([stages.pipeline, token], [i32]), load)
         if resident.loops:
-            insert_before(ConsumerReleaseOp.make([stages.pipeline, token, None], []), last_op(block_of(load)))
+            insert_before(ConsumerReleaseOp.make([stages.pipeline, token, None], []), self._behind_readers(resident))
+
+    def _behind_readers(self, resident: Resident) -> Operation:
+        """What follows the last loop of the products that read it, in the block of its load."""
+        readers = [ring.loops[len(resident.loops)] for ring in self.rings if ring.resident is resident]
+        block = block_of(resident.fetch.load)
+        return following([op for op in block.ops if op in readers][-1])
 
     # ---- products ----------------------------------------------------------------------------------
     def _product(self, ring: Ring, tokens: Tokens) -> None:

@@ -7,9 +7,9 @@ Out:   such a loop, one iteration behind with the later product and what follows
        products are issued before the first one is waited for (async.dot without ``pending``, async.dot_wait).
 After: specialize_warps, pair_ctas, multicast_loads (pipelines are complete). Before: pipeline_loads, assign_scratch.
 Sound: the late part touches nothing but the sum, the stage of its product, tensor memory of its own, and values that
-       the loop then carries; so it may come after the early part of the next iteration. That waits for the late product's
-       next stage already, while the last one is not given back: there are two or more. Waits of a pipeline stay in order,
-       and so do releases.
+       the loop then carries; so it may come after the early part of the next iteration. That one's tiles may be fetched
+       after the late product's next ones, while the last stage is not given back: there are two or more. Waits of a pipeline
+       stay in order, and so do releases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
-from ..analysis.budget import sums_fit
+from ..analysis.budget import LEAST_STAGES, sums_fit
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.kept_tiles import tile_words
 from ..analysis.kinds import is_pure, is_tile
@@ -168,9 +168,9 @@ def users(value: SSAValue) -> list[Operation]:
 
 
 def _late(block: Block, last: TableOperation) -> list[Operation]:
-    """What follows from the later product, what gives its stage back, and barriers before such operations."""
+    """What follows from the later product, what waits for its stage and gives it back, and barriers before such operations."""
     found: set[Operation] = set()
-    waiting = [last, *_releases(last), *_own_memory(last)]
+    waiting = [last, *_late_waits(last), *_releases(last), *_own_memory(last)]
     while waiting:
         op = _top(waiting.pop(), block)
         if op is None or op in found or op is block.last_op:
@@ -200,8 +200,17 @@ def _releases(product: TableOperation) -> list[TableOperation]:
     return at_its_stage(product, "consumer_release")
 
 
+def _late_waits(product: TableOperation) -> list[TableOperation]:
+    """The waits for its stage, where there are two: the next one is not full before the last one has been given back.
+
+    Of more stages the next one is full long before, and between products that are issued together a wait costs time.
+    """
+    waits = at_its_stage(product, "consumer_wait")
+    return [wait for wait in waits if wait.pipeline.type.stages.data == LEAST_STAGES]
+
+
 def _has_two_stages(product: TableOperation) -> bool:
-    """Whether the next stage can be full while a product still reads this one."""
+    """Whether the next stage can be filled while a product still reads this one: what fetches does all in order."""
     return all(wait.pipeline.type.stages.data > 1 for wait in at_its_stage(product, "consumer_wait"))
 
 

@@ -24,6 +24,7 @@ from ..analysis.budget import (
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
+from ..analysis.resident_operands import least_stages
 from ..analysis.scale_groups import groups_copied, groups_multiplied
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
@@ -50,6 +51,8 @@ class RingAllocation:
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share a multiprocessor
         self.keeps_sums = any(ring.product.rescaled for ring in rings)
+        # CTAs of chained products, one of which computes while another one multiplies.
+        self.shares = self.keeps_sums or bool(residents_of(rings))
 
     def run(self, body: Block) -> None:
         """``body``: the program of the threads that compute."""
@@ -90,8 +93,7 @@ class RingAllocation:
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
         copied = sum(_scale_bytes(ring.product) for ring in self.rings) + self._copied_bytes()
-        # Where another CTA computes while one waits for its tiles, one stage is enough.
-        least = LEAST_STAGES // most if self.keeps_sums else LEAST_STAGES
+        least = least_stages(most) if self.shares else LEAST_STAGES
         # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
             stages, self.ctas = choose_stages(size, beside, most, self.job, least)

@@ -46,6 +46,7 @@ from ..analysis.fetchable import (
 )
 from ..analysis.kernel_target import kernel_target
 from ..analysis.operand_chains import kernel_of, placement_after, source_load
+from ..analysis.resident_operands import resident_operand, stays_in_shared
 from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
 from ..job import Job
@@ -97,6 +98,9 @@ def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnal
         load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
     for name, atom in atoms.items():
         op.set_value(name, atom.name)
+    if op.warpgroup is not None and 0 not in boxes and (held := resident_operand(op, job)) is not None:
+        load, _, box = held
+        load.tma, load.swizzle, op.resident = True, WIDE if box.swizzle == WIDE else None, True
 
 
 def _suits_fragments(op: TableOperation, index: int, found: Found, job: Job) -> bool:
@@ -132,7 +136,8 @@ def _warpgroup_atom(op: TableOperation, job: Job, warps: int, boxes: dict[int, A
         return None
     partial = None
     if atom.partial_k:
-        words += 0 if in_shared and 0 in boxes else tiling.groups_n * m * k * tiling.element_bits // 32
+        shared = in_shared and (0 in boxes or stays_in_shared(op, job))
+        words += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
         partial = _partial_sums(tiling, atom.partial_k, words, kernel_of(op), job)
         if partial is None:
             return None

@@ -10,7 +10,7 @@ from SCons.Node.FS import FS
 
 from tests.scons_tool.test_build import Project, steps_of
 from tests.scons_tool.ways_to_change import in_place, renamed, write
-from tileiras_build.scons_tool.contents import Contents
+from tileiras_build.scons_tool.known_contents import Contents
 
 CHANGES = {
     "another text": write("tool", "tool 22"),

@@ -1,0 +1,238 @@
+// A warpgroup for each 64 rows of chained products, and two CTAs where registers and shared memory are enough.
+// run: tileas-choose-warpgroups sm_90
+
+// ---- two_ctas_of_two_warpgroups
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!rows = !nv_tileaa.tiled_view<partition, !m, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
+!columns = !nv_tileaa.tiled_view<partition, !m, tile = [64, 64], dim_map = [1, 0], steps = [64, 64], sparse = -1, padding = zero>
+!values = !nv_tileaa.tiled_view<partition, !m, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !m
+  %a = nv_tileas.block_tile %mem : (!m) -> !rows
+  %b = nv_tileas.block_tile %mem : (!m) -> !columns
+  %v = nv_tileas.block_tile %mem : (!m) -> !values
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %nothing = nv_tileas.splat %none : (f32) -> tensor<128x64xf32>
+  %start = nv_tileas.splat %none : (f32) -> tensor<128x64xf32>
+  %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!rows, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+  %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
+  ^bb1(%i: i32, %total: tensor<128x64xf32>):
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!columns, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x64xf32>) -> tensor<128xf32> {
+    ^bb2(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      nv_tileas.yield %larger : (f32) -> ()
+    }
+    %column = nv_tileas.view %most : (tensor<128xf32>) -> tensor<128x1xf32>
+    %factors = nv_tileas.broadcast %column : (tensor<128x1xf32>) -> tensor<128x64xf32>
+    %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<128x64xf32>) -> tensor<128x64xf16>
+    %values, %t2 = nv_tileas.tiled_load %v coords(%i, %zero) {mem_semantic = "weak"} : (!values, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<128x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    nv_tileas.continue %next : (tensor<128x64xf32>) -> ()
+  }
+  %double = nv_tileas.addf %sum, %sum : (tensor<128x64xf32>, tensor<128x64xf32>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
+!view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [1, 0], steps = [64, 64], sparse = -1, padding = zero>
+!view2 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k attributes {num_warps = 8 : i32, occupancy = 2 : i32, divides_registers} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %b = nv_tileas.block_tile %mem : (!memref0) -> !view1
+  %v = nv_tileas.block_tile %mem : (!memref0) -> !view2
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %nothing = nv_tileas.splat %none : (f32) -> tensor<128x64xf32>
+  %start = nv_tileas.splat %none : (f32) -> tensor<128x64xf32>
+  %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+  %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
+  ^bb0(%i: i32, %total: tensor<128x64xf32>):
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!view1, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x64xf32>) -> tensor<128xf32> {
+    ^bb0(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      nv_tileas.yield %larger : (f32) -> ()
+    }
+    %column = nv_tileas.view %most : (tensor<128xf32>) -> tensor<128x1xf32>
+    %factors = nv_tileas.broadcast %column : (tensor<128x1xf32>) -> tensor<128x64xf32>
+    %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<128x64xf32>) -> tensor<128x64xf16>
+    %values, %t2 = nv_tileas.tiled_load %v coords(%i, %zero) {mem_semantic = "weak"} : (!view2, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<128x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<128x64xf16>, tensor<64x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    nv_tileas.continue %next : (tensor<128x64xf32>) -> ()
+  }
+  %double = nv_tileas.addf %sum, %sum : tensor<128x64xf32>
+  nv_tileaa.return
+}
+
+// ---- one_cta_of_two
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!rows = !nv_tileaa.tiled_view<partition, !m, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
+!columns = !nv_tileaa.tiled_view<partition, !m, tile = [64, 128], dim_map = [1, 0], steps = [64, 128], sparse = -1, padding = zero>
+!values = !nv_tileaa.tiled_view<partition, !m, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !m
+  %a = nv_tileas.block_tile %mem : (!m) -> !rows
+  %b = nv_tileas.block_tile %mem : (!m) -> !columns
+  %v = nv_tileas.block_tile %mem : (!m) -> !values
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %nothing = nv_tileas.splat %none : (f32) -> tensor<128x128xf32>
+  %start = nv_tileas.splat %none : (f32) -> tensor<128x64xf32>
+  %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!rows, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+  %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
+  ^bb1(%i: i32, %total: tensor<128x64xf32>):
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!columns, i32, i32) -> (tensor<64x128xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x128xf32>) -> tensor<128xf32> {
+    ^bb2(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      nv_tileas.yield %larger : (f32) -> ()
+    }
+    %column = nv_tileas.view %most : (tensor<128xf32>) -> tensor<128x1xf32>
+    %factors = nv_tileas.broadcast %column : (tensor<128x1xf32>) -> tensor<128x64xf32>
+    %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<128x128xf32>) -> tensor<128x128xf16>
+    %values, %t2 = nv_tileas.tiled_load %v coords(%i, %zero) {mem_semantic = "weak"} : (!values, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+    %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<128x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    nv_tileas.continue %next : (tensor<128x64xf32>) -> ()
+  }
+  %double = nv_tileas.addf %sum, %sum : (tensor<128x64xf32>, tensor<128x64xf32>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 64], dim_map = [0, 1], steps = [128, 64], sparse = -1, padding = zero>
+!view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 128], dim_map = [1, 0], steps = [64, 128], sparse = -1, padding = zero>
+nv_tileaa.func @k attributes {num_warps = 8 : i32, divides_registers} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %b = nv_tileas.block_tile %mem : (!memref0) -> !view1
+  %v = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %nothing = nv_tileas.splat %none : (f32) -> tensor<128x128xf32>
+  %start = nv_tileas.splat %none : (f32) -> tensor<128x64xf32>
+  %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+  %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<128x64xf32>) -> tensor<128x64xf32> {
+  ^bb0(%i: i32, %total: tensor<128x64xf32>):
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!view1, i32, i32) -> (tensor<64x128xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<128x128xf32>) -> tensor<128xf32> {
+    ^bb0(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      nv_tileas.yield %larger : (f32) -> ()
+    }
+    %column = nv_tileas.view %most : (tensor<128xf32>) -> tensor<128x1xf32>
+    %factors = nv_tileas.broadcast %column : (tensor<128x1xf32>) -> tensor<128x64xf32>
+    %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<128x128xf32>) -> tensor<128x128xf16>
+    %values, %t2 = nv_tileas.tiled_load %v coords(%i, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+    %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<128x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<128x128xf16>, tensor<128x64xf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+    nv_tileas.continue %next : (tensor<128x64xf32>) -> ()
+  }
+  %double = nv_tileas.addf %sum, %sum : tensor<128x64xf32>
+  nv_tileaa.return
+}
+
+// ---- rows_of_half_a_warpgroup_stay
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!rows = !nv_tileaa.tiled_view<partition, !m, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
+!columns = !nv_tileaa.tiled_view<partition, !m, tile = [64, 64], dim_map = [1, 0], steps = [64, 64], sparse = -1, padding = zero>
+!values = !nv_tileaa.tiled_view<partition, !m, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !m
+  %a = nv_tileas.block_tile %mem : (!m) -> !rows
+  %b = nv_tileas.block_tile %mem : (!m) -> !columns
+  %v = nv_tileas.block_tile %mem : (!m) -> !values
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %nothing = nv_tileas.splat %none : (f32) -> tensor<32x64xf32>
+  %start = nv_tileas.splat %none : (f32) -> tensor<32x64xf32>
+  %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!rows, i32, i32) -> (tensor<32x64xf16>, !nv_tileaa.mem_token)
+  %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<32x64xf32>) -> tensor<32x64xf32> {
+  ^bb1(%i: i32, %total: tensor<32x64xf32>):
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!columns, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<32x64xf16>, tensor<64x64xf16>, tensor<32x64xf32>) -> tensor<32x64xf32>
+    %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<32x64xf32>) -> tensor<32xf32> {
+    ^bb2(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      nv_tileas.yield %larger : (f32) -> ()
+    }
+    %column = nv_tileas.view %most : (tensor<32xf32>) -> tensor<32x1xf32>
+    %factors = nv_tileas.broadcast %column : (tensor<32x1xf32>) -> tensor<32x64xf32>
+    %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<32x64xf32>) -> tensor<32x64xf16>
+    %values, %t2 = nv_tileas.tiled_load %v coords(%i, %zero) {mem_semantic = "weak"} : (!values, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<32x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<32x64xf16>, tensor<64x64xf16>, tensor<32x64xf32>) -> tensor<32x64xf32>
+    nv_tileas.continue %next : (tensor<32x64xf32>) -> ()
+  }
+  %double = nv_tileas.addf %sum, %sum : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
+!view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [1, 0], steps = [64, 64], sparse = -1, padding = zero>
+!view2 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 64], dim_map = [0, 1], steps = [64, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<16>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %b = nv_tileas.block_tile %mem : (!memref0) -> !view1
+  %v = nv_tileas.block_tile %mem : (!memref0) -> !view2
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %nothing = nv_tileas.splat %none : (f32) -> tensor<32x64xf32>
+  %start = nv_tileas.splat %none : (f32) -> tensor<32x64xf32>
+  %q, %t0 = nv_tileas.tiled_load %a coords(%zero, %zero) {mem_semantic = "weak"} : (!view0, i32, i32) -> (tensor<32x64xf16>, !nv_tileaa.mem_token)
+  %sum = nv_tileas.for %zero, %end, %one initial(%start) : (i32, i32, i32, tensor<32x64xf32>) -> tensor<32x64xf32> {
+  ^bb0(%i: i32, %total: tensor<32x64xf32>):
+    %keys, %t1 = nv_tileas.tiled_load %b coords(%zero, %i) {mem_semantic = "weak"} : (!view1, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scores = nv_tileas.dot %q, %keys, %nothing : (tensor<32x64xf16>, tensor<64x64xf16>, tensor<32x64xf32>) -> tensor<32x64xf32>
+    %most = nv_tileas.reduce %scores attributes {axis = 1 : i32} : (tensor<32x64xf32>) -> tensor<32xf32> {
+    ^bb0(%x: f32, %y: f32):
+      %larger = arith.maxnumf %x, %y : f32
+      nv_tileas.yield %larger : (f32) -> ()
+    }
+    %column = nv_tileas.view %most : (tensor<32xf32>) -> tensor<32x1xf32>
+    %factors = nv_tileas.broadcast %column : (tensor<32x1xf32>) -> tensor<32x64xf32>
+    %weights = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<32x64xf32>) -> tensor<32x64xf16>
+    %values, %t2 = nv_tileas.tiled_load %v coords(%i, %zero) {mem_semantic = "weak"} : (!view2, i32, i32) -> (tensor<64x64xf16>, !nv_tileaa.mem_token)
+    %scaled = nv_tileas.mulf %total, %factors {rounding_mode = "nearest_even"} : tensor<32x64xf32>
+    %next = nv_tileas.dot %weights, %values, %scaled : (tensor<32x64xf16>, tensor<64x64xf16>, tensor<32x64xf32>) -> tensor<32x64xf32>
+    nv_tileas.continue %next : (tensor<32x64xf32>) -> ()
+  }
+  %double = nv_tileas.addf %sum, %sum : tensor<32x64xf32>
+  nv_tileaa.return
+}

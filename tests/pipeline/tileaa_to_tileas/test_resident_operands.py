@@ -1,0 +1,56 @@
+"""Left operands that warpgroups read where TMA has put them once: right numbers, no spills, and which stay in registers."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import assembled, compiled, run
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.pipeline.text_format import parse
+
+KERNELS = Path(__file__).with_name("overlapped_products.py")
+IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops")
+
+
+def tileas(name):
+    return compiled(KERNELS, name, "sm_90").tileas
+
+
+@pytest.mark.parametrize("length", [64, 130])
+def test_numbers_of_wide_heads(length):
+    rng = np.random.default_rng(length)
+    q, k, v = ((rng.integers(-2, 3, (rows, 256)) / 8).astype(np.float16) for rows in (100, length, length))
+    found = run(KERNELS, "weighted_wide", "sm_90", [q, k, v, np.full((100, 256), np.nan, np.float32)])[3]
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    want = powers @ v.astype(np.float64) / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, want, atol=2**-9 * np.abs(want).max())
+
+
+def test_wide_heads_spill_no_registers_and_overlap():
+    [kernel] = assembled(KERNELS, "weighted_wide", "sm_90").manifest["kernels"].values()
+    assert kernel["resources"]["spill_stores"] + kernel["resources"]["spill_loads"] == 0
+    assert "async.sequence.wait" in tileas("weighted_wide")
+
+
+@pytest.mark.parametrize("name", IN_SHARED_MEMORY)
+def test_both_operands_are_read_in_shared_memory(name):
+    """Each first product names the stage of its left operand, the only one that there is."""
+    text = tileas(name)
+    first = next(line for line in text[text.rindex("nv_tileas.for") :].splitlines() if "async.dot " in line)
+    assert "lhs_stage" in first and "local_load" not in text
+    assert check_pipelines(parse(text.encode()))
+
+
+def test_what_is_brought_anew_is_given_back_behind_its_loop():
+    """So that the next one comes while this one's result leaves."""
+    text = tileas("squared_persistent")
+    agent = text[text.rindex("nv_tileas.for %", 0, text.rindex("nv_tileas.for")) :]
+    ends = agent.rindex("nv_tileas.async.pipeline.consumer_release")
+    assert agent.index("nv_tileas.async.dot_wait") < ends < agent.rindex("tiled_store")
+
+
+def test_narrow_products_keep_it_in_registers_where_there_are_enough():
+    """Of 64 columns shared memory would have to bring as many bytes as it can."""
+    assert "lhs_stage" not in tileas("squared_short")

@@ -1,0 +1,120 @@
+"""Left operands that a loop multiplies again and again: whether warpgroups read them in shared memory, where TMA puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.definition import TableOperation
+from ...dialects.ir import walk
+from ..job import Job
+from ..shared.accessors import block_of, row
+from ..shared.optimization_hints import occupancy
+from ..strategies import choose, runs
+from .axis_info import AxisAnalysis
+from .budget import BESIDE_STAGES, LEAST_STAGES, choose_warps, divided_words_fit, kept_words_fit, words_fit
+from .chained_products import DOT, resident_load
+from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, warpgroup_row
+from .kept_tiles import tile_words
+from .operand_chains import kernel_of
+from .shared_rings import is_computed_inside
+
+# From so many columns on a warpgroup's product reads both operands from shared memory in less time than it multiplies:
+# 64 rows and 128 columns of 16 bits along k of 16 are 6 KiB in 64 clocks, of the 8 KiB that shared memory has in them.
+WIDE_PRODUCT = 128
+FETCHING = "tileas-select-async"
+
+
+def stays_in_shared(product: TableOperation, job: Job) -> bool:
+    """Whether the left operand of a product comes from before its loop, and shared memory keeps it."""
+    return resident_operand(product, job) is not None
+
+
+def resident_operand(product: TableOperation, job: Job) -> Found | None:
+    """The load, the chain and the box of such an operand; None where there is none, or registers keep it."""
+    if resident_load(product) is None or warpgroup_row(product, job) is None:
+        return None
+    func = kernel_of(product)
+    if not may_fetch(func) or row(func).num_ctas is not None or not runs(FETCHING, choose(job)):
+        return None
+    readers = [row(op) for op in walk(func) if op.name == DOT and row(op).lhs is product.lhs]
+    found = [_found(reader, job, AxisAnalysis()) for reader in readers]
+    # All that read it do so there: none would find it in registers.
+    if None in found or not (_is_worth_it(product, job) and _has_room(product, job)):
+        return None
+    return found[readers.index(product)]
+
+
+def _found(product: TableOperation, job: Job, analysis: AxisAnalysis) -> Found | None:
+    """Where an instruction finds the operand, if TMA may bring it, and the right one, ahead of the program."""
+    source, atom = resident_load(product), warpgroup_row(product, job)
+    if source is None or atom is None or not may_run_ahead(product):
+        return None
+    held, right = boxed(*source, job, analysis), fetched(product, 1, job, analysis)
+    if held is None or right is None or as_read(right, 0, atom) is None:
+        return None
+    return as_read(held, 1, atom)
+
+
+def _is_worth_it(product: TableOperation, job: Job) -> bool:
+    """Whether shared memory serves the product in time, or threads have no registers for the operand beside all else."""
+    if product.rhs.type.get_shape()[1] >= WIDE_PRODUCT:
+        return True
+    func = kernel_of(product)
+    words, warps = sum(map(tile_words, _tiles(product))), choose_warps(func, job)
+    ctas = occupancy(func, job) or 1
+    if row(func).divides_registers:
+        return not divided_words_fit(words, warps, ctas, job.target)
+    return not (kept_words_fit(words, warps, job.target) if ctas == 1 else words_fit(words, warps, ctas, job.target))
+
+
+def _tiles(product: TableOperation) -> dict[SSAValue, None]:
+    """What the products of a loop would have in registers: sums, and left operands that are computed or stay."""
+    dots = _beside(product)
+    lefts = [dot.lhs for dot in dots if is_computed_inside(dot) or resident_load(dot) is not None]
+    return dict.fromkeys([*(dot.result for dot in dots), *lefts])
+
+
+def _beside(product: TableOperation) -> list[TableOperation]:
+    return [row(op) for op in block_of(product).ops if op.name == DOT]
+
+
+def _has_room(product: TableOperation, job: Job) -> bool:
+    """Whether as many stages of what the loop fetches fit beside the operand as without it, or as many as are needed."""
+    ctas = occupancy(kernel_of(product), job) or 1
+    without = _stages(product, 0, ctas, job)
+    held = sum(_held(dot, job, AxisAnalysis()) for dot in _beside(product) if dot.lhs is product.lhs)
+    return _stages(product, held, ctas, job) >= min(max(without, 1), least_stages(ctas))
+
+
+def stages_fit(product: TableOperation, ctas: int, job: Job) -> bool:
+    """Whether each of so many CTAs has shared memory for the stages of the loop of a product, and what stays there."""
+    held = _held(product, job, AxisAnalysis()) if stays_in_shared(product, job) else 0
+    return _stages(product, held, ctas, job) >= least_stages(ctas)
+
+
+def least_stages(ctas: int) -> int:
+    """Where another CTA computes while one waits for its tiles, one stage is enough."""
+    return max(1, LEAST_STAGES // ctas)
+
+
+def _stages(product: TableOperation, held: int, ctas: int, job: Job) -> int:
+    """The stages of the loop of a product that a CTA has shared memory for, beside so many bytes."""
+    analysis, dots = AxisAnalysis(), _beside(product)
+    size = sum(box.tile_bytes for dot in dots for box in _stage(dot, job, analysis))
+    room = job.target.shared_memory_of(ctas) - BESIDE_STAGES * (len(dots) + 1) - held
+    return room // size if size else 0
+
+
+def _stage(dot: TableOperation, job: Job, analysis: AxisAnalysis) -> Iterator:
+    """The boxes of the operands that come in each iteration."""
+    for index in (0, 1):
+        if (found := fetched(dot, index, job, analysis)) is not None:
+            yield found[2]
+
+
+def _held(dot: Operation, job: Job, analysis: AxisAnalysis) -> int:
+    source = resident_load(row(dot))
+    box = None if source is None else boxed(*source, job, analysis)
+    return 0 if box is None else box[2].tile_bytes
