@@ -68,7 +68,8 @@ def _memories(case: Case, variant: dict) -> list[Memory]:
     arrays = [argument for argument in case.arguments if isinstance(argument, Array)]
     found = []
     for array, shape in zip(arrays, variant["shapes"], strict=True):
-        turned = array.unit_stride != array.ndim - 1
+        unit = array.unit_stride
+        turned = unit is not None and unit % array.ndim != array.ndim - 1
         found.append(Memory(TYPES[array.dtype], tuple(reversed(shape)) if turned else tuple(shape)))
     return found
 

@@ -59,6 +59,14 @@ def test_operand_that_lies_by_columns_is_given_as_it_is_stored(peer):
     assert not programs(peer, "matmul_f8e4m3_128x128x64_by_rows", "sm_90")[0].constants["TURNED"]
 
 
+def test_arrays_lie_as_the_problem_says(peer):
+    program, *_ = programs(peer, "attention_f16_128x128", "sm_90")
+    assert program.arguments["k"].shape == (32 * 4096, 128) and program.arguments["length"] == 4096
+    assert (program.constants["D"], program.grid) == (128, (32, 32, 1))
+    [row] = programs(peer, "softmax_f16_4096", "sm_90")
+    assert row.arguments["x"].shape == (16384, 4096)
+
+
 def test_parameters_lie_where_the_cubin_says(peer):
     """A tensor map of ours lies on 64 bytes, behind the arrays, as Triton's descriptors do."""
     artifacts = assembled(KERNELS, "matmul_f16_128x128x64", "sm_90")
