@@ -1,0 +1,76 @@
+"""Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
+
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--races] [--jobs 2]
+
+Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
+that are more than registers or shared memory hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections import Counter
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.fuzz.compare_products import Difference, compare_kernel
+from tests.fuzz.product_kernels import random_kernel
+from tileiras_build.targets import parse_targets
+
+SECONDS = 300  # of one kernel, on all targets
+
+
+def main() -> int:
+    """Returns 1 if a kernel is wrong."""
+    options = _options()
+    if options.show is not None:
+        print(random_kernel(options.show, options.large).source)
+        return 0
+    targets = tuple(target.name for target in parse_targets(options.sm))
+    seeds = range(options.first, options.first + options.count)
+    faults: Counter[str] = Counter()
+    with Pool(options.jobs, maxtasksperchild=20) as pool:
+        for found in pool.imap_unordered(partial(_faults, targets, options.large, options.races), seeds):
+            for fault in found:
+                print(fault, flush=True)
+                faults[fault.target] += 1
+    print(f"{options.count} kernels on {', '.join(targets)}: {sum(faults.values())} faults {dict(faults) or ''}")
+    return 1 if faults else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--sm", default="80,90,100,120")
+    parser.add_argument("--large", action="store_true", help="large tiles")
+    parser.add_argument("--races", action="store_true", help="check for races, too")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--show", type=int, metavar="SEED")
+    return parser.parse_args()
+
+
+def _faults(targets: tuple[str, ...], large: bool, races: bool, seed: int) -> list[Difference]:
+    signal.signal(signal.SIGALRM, _expire)
+    signal.alarm(SECONDS)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return list(compare_kernel(random_kernel(seed, large), targets, Path(folder), races))
+    except TimeoutError as error:
+        return [Difference(seed, ", ".join(targets), str(error))]
+    finally:
+        signal.alarm(0)
+
+
+def _expire(*_: object) -> None:
+    raise TimeoutError(f"more than {SECONDS} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The few functions of cuda.tile that random kernels of products call, on NumPy arrays: a kernel's source run block by block.
+
+Shares nothing with the compiler, the interpreter or the emulator. Sums of products are taken in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from types import FunctionType, SimpleNamespace
+
+import ml_dtypes
+import numpy as np
+
+Tile = np.ndarray
+Place = tuple[int, int]
+
+
+def run_blocks(body: Callable, grid: tuple[int, int, int], arguments: Sequence) -> None:
+    """Call ``body`` for each block of the grid, its ``ct`` being this file's; arrays are changed in place."""
+    for block in product(*map(range, grid)):
+        names = dict(body.__globals__) | {"ct": _functions(block, grid)}
+        FunctionType(body.__code__, names)(*arguments)
+
+
+def _functions(block: tuple[int, ...], grid: tuple[int, ...]) -> SimpleNamespace:
+    types = {
+        "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "tfloat32": np.float32, "int8": np.int8,
+        "float8_e4m3fn": ml_dtypes.float8_e4m3fn, "int32": np.int32,
+    }  # fmt: skip
+    return SimpleNamespace(
+        bid=lambda axis: block[axis], num_blocks=lambda axis: grid[axis], cdiv=lambda a, b: -(-a // b), load=_load, store=_store,
+        gather=_gather, mma=_mma, full=np.full, astype=lambda tile, dtype: tile.astype(dtype), arange=_arange, where=np.where,
+        minimum=np.minimum, maximum=np.maximum, max=np.max, sum=np.sum, transpose=np.transpose,
+        PaddingMode=SimpleNamespace(ZERO=0), **types,
+    )  # fmt: skip
+
+
+def _part(array: Tile, index: Place, shape: Place) -> Tile:
+    rows, columns = (slice(at * size, (at + 1) * size) for at, size in zip(index, shape, strict=True))
+    return array[rows, columns]
+
+
+def _load(array: Tile, index: Place, shape: Place, order: Place = (0, 1), **_: object) -> Tile:
+    part, tile = _part(array.transpose(order), index, shape), np.zeros(shape, array.dtype)
+    tile[: part.shape[0], : part.shape[1]] = part
+    return tile
+
+
+def _store(array: Tile, index: Place, tile: Tile) -> None:
+    part = _part(array, index, tile.shape)
+    part[...] = tile[: part.shape[0], : part.shape[1]]
+
+
+def _gather(array: Tile, places: tuple[Tile, Tile], padding_value: int) -> Tile:
+    rows, columns = np.broadcast_arrays(*places)
+    inside = (rows < array.shape[0]) & (columns < array.shape[1])
+    tile = np.full(rows.shape, padding_value).astype(array.dtype)
+    tile[inside] = array[rows[inside], columns[inside]]
+    return tile
+
+
+def _mma(left: Tile, right: Tile, total: Tile) -> Tile:
+    return (left.astype(np.float64) @ right.astype(np.float64) + total.astype(np.float64)).astype(total.dtype)
+
+
+def _arange(count: int, dtype: type) -> Tile:
+    return np.arange(count, dtype=dtype)

@@ -1,0 +1,28 @@
+"""Random cuTile kernels of products compute what NumPy reads in their source.
+
+``benchmarks/product_fuzz.py`` runs many more of them.
+"""
+
+import pytest
+
+from tests.fuzz.compare_products import compare_kernel
+from tests.fuzz.product_kernels import random_kernel
+
+TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_products_are_right(seed, tmp_path):
+    """Each on two targets in turn."""
+    targets = TARGETS[seed % 4], TARGETS[(seed + 2) % 4]
+    assert list(map(str, compare_kernel(random_kernel(seed), targets, tmp_path, races=True))) == []
+
+
+def test_a_seed_has_one_kernel():
+    assert random_kernel(3).source == random_kernel(3).source != random_kernel(4).source
+
+
+def test_a_wrong_number_is_said(tmp_path, monkeypatch):
+    kernel = random_kernel(5)
+    monkeypatch.setattr("tests.fuzz.numpy_tiles._mma", lambda left, right, total: total)
+    assert any("elements of" in str(one) for one in compare_kernel(kernel, ("sm_90",), tmp_path))
