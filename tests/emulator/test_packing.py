@@ -40,14 +40,14 @@ def test_products_of_registers(kind, fold, always, monkeypatch):
     for _ in range(2):
         left = join_rows([fragment(rng, kind, 2, 2) for _ in range(2 if fold == 1 else 1)]).in_stacks(WARPS // fold)
         right = Fragment([[words(rng, kind)[: WARPS // fold] for _ in range(2)] for _ in range(3)], kind, CODES[kind])
-        steps.append((left, right.apart))
+        steps.append((left, right))
     monkeypatch.setattr(machine_code, "TOGETHER", 1)  # a matrix at a time
     layout = machine_code.plain
 
     def run():
         total = np.zeros((WARPS // fold, steps[0][0].shape[1], 24), np.float32)
         if machine_code.BEFORE == NEVER:
-            products.add_products(total, steps)
+            products.add_products(total, [(left, right.apart) for left, right in steps])
             return total
         apart = layout(total)
         assert products.are_for_machine_code(steps, len(total))
@@ -57,6 +57,15 @@ def test_products_of_registers(kind, fold, always, monkeypatch):
 
     one, other = both(monkeypatch, run)
     assert one == other
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+def test_columns_apart_are_an_array_of_their_own(kind, always, monkeypatch):
+    """A process may have multiplied enough between the question which way a product goes and the product."""
+    rng = np.random.default_rng(7)
+    left, right = fragment(rng, kind, 2, 2), fragment(rng, kind, 3, 2)
+    results = both(monkeypatch, lambda: products.multiply(left, right.apart))
+    assert np.array_equal(*results) and not np.array_equal(results[0], products.multiply(left, right))
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])

@@ -113,7 +113,7 @@ def dotted(package: str) -> str:
 
 
 # Files that say where a step runs and where its files lie for a while, and decide nothing of what it makes.
-RUNNERS = ("deferral.py", "executor/", "private_folder.py", "reads/", "server/")
+RUNNERS = ("cores.py", "deferral.py", "executor/", "private_folder.py", "reads/", "server/")
 
 
 def check(stage, traced: dict) -> None:

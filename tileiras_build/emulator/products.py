@@ -85,9 +85,13 @@ class Factor:
     def apart(self) -> Factor:
         """Columns of a matrix B in eights, of which first the even and then the odd ones."""
         stack, n, k = self.values.shape
-        out = Factor(self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k), self.kind)
-        out.__dict__ |= {name: value for name, value in self.__dict__.items() if name in _OF_ANY_ORDER}
-        return out
+        values = self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k)
+        return self.with_what_is_known(Factor(values, self.kind))
+
+    def with_what_is_known(self, other: Factor) -> Factor:
+        """``other``, the same matrices with their rows in another order."""
+        other.__dict__ |= {name: value for name, value in self.__dict__.items() if name in _OF_ANY_ORDER}
+        return other
 
     def in_stacks(self, count: int) -> Factor:
         """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""

@@ -29,13 +29,11 @@ class Code:
 
 class Fragment(Factor):
     """Matrices (stack, rows, k) in ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words), of which ``fold`` warps
-    are the rows of one matrix. ``code`` says what the words hold. ``is_apart``: of eight rows the even ones come first."""
+    are the rows of one matrix. ``code`` says what the words hold."""
 
-    def __init__(
-        self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: Code, fold: int = 1, is_apart: bool = False
-    ):
+    def __init__(self, blocks: Sequence[Sequence[np.ndarray]], kind: str, code: Code, fold: int = 1):
         self.blocks, self.kind, self.numbers = blocks, kind, NUMBERS[kind]
-        self.code, self.fold, self.is_apart = code, fold, is_apart
+        self.code, self.fold = code, fold
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -45,12 +43,16 @@ class Fragment(Factor):
 
     @cached_property
     def values(self) -> np.ndarray:  # type: ignore[override]
+        return self.in_order(is_apart=False)
+
+    def in_order(self, *, is_apart: bool) -> np.ndarray:
+        """The numbers (stack, rows, k). ``is_apart``: of eight rows the even ones come first."""
         lines, warps = self.blocks, len(self.blocks[0][0])
         words = np.empty((warps, len(lines), ROWS, len(lines[0])), FOUR)
         for row, line in enumerate(lines):
             for column, block in enumerate(line):
                 words[:, row, :, column] = block.view(FOUR)
-        if self.is_apart:
+        if is_apart:
             words = words.reshape(warps, len(lines), ROWS // 2, 2, -1).swapaxes(2, 3)
         return self.code.decode(np.ascontiguousarray(words)[..., None].view(np.uint32)).reshape(self.shape)
 
@@ -65,8 +67,9 @@ class Fragment(Factor):
         return largest, smallest
 
     @property
-    def apart(self) -> Fragment:
-        return Fragment(self.blocks, self.kind, self.code, self.fold, is_apart=True)
+    def apart(self) -> Factor:
+        # No fragment: machine code would take the registers, whose rows are in their own order.
+        return self.with_what_is_known(Factor(self.in_order(is_apart=True), self.kind))
 
     def in_stacks(self, count: int) -> Fragment:
         return self.folded(self.shape[0] // count)
