@@ -190,6 +190,11 @@ MOST_FETCHED_STAGES, MOST_SCALED_STAGES = 16, 6
 BESIDE_STAGES = 1024
 
 
+def least_stages(ctas: int) -> int:
+    """Of each of so many CTAs that share a multiprocessor: where another one computes meanwhile, one is enough."""
+    return max(1, LEAST_STAGES // ctas)
+
+
 def two_stages_fit(size: int, job: Job, parts: int = 1, taken: int = 0) -> bool:
     """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``, beside ``taken`` ones."""
     return LEAST_STAGES * size // parts + BESIDE_STAGES + taken <= job.target.max_shared_memory

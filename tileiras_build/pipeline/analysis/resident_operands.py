@@ -13,7 +13,7 @@ from ..shared.accessors import block_of, row
 from ..shared.optimization_hints import occupancy
 from ..strategies import choose, runs
 from .axis_info import AxisAnalysis
-from .budget import BESIDE_STAGES, LEAST_STAGES, choose_warps, divided_words_fit, kept_words_fit, words_fit
+from .budget import BESIDE_STAGES, choose_warps, divided_words_fit, kept_words_fit, least_stages, words_fit
 from .chained_products import DOT, resident_load
 from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, warpgroup_row
 from .kept_tiles import tile_words
@@ -92,11 +92,6 @@ def stages_fit(product: TableOperation, ctas: int, job: Job) -> bool:
     """Whether each of so many CTAs has shared memory for the stages of the loop of a product, and what stays there."""
     held = _held(product, job, AxisAnalysis()) if stays_in_shared(product, job) else 0
     return _stages(product, held, ctas, job) >= least_stages(ctas)
-
-
-def least_stages(ctas: int) -> int:
-    """Where another CTA computes while one waits for its tiles, one stage is enough."""
-    return max(1, LEAST_STAGES // ctas)
 
 
 def _stages(product: TableOperation, held: int, ctas: int, job: Job) -> int:

@@ -26,7 +26,7 @@ from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS, ROWS, WARPS, allocated_columns
 from ...targets import ELEMENT_BITS, TensorMemoryAtom
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, LEAST_WARPS, divided_words_fit
+from ..analysis.budget import BESIDE_STAGES, LEAST_WARPS, divided_words_fit, least_stages
 from ..analysis.chained_products import ChainedProducts, chains_of, resident_load
 from ..analysis.fetchable import Found, boxed, fetched, may_fetch, may_run_ahead
 from ..contracts import EdgePass
@@ -132,11 +132,11 @@ class _Chain:
         return ctas if fits and divided_words_fit(m * max(n, columns), self.warps, ctas, self.job.target) else None
 
     def _shared_bytes(self, ctas: int) -> int:
-        """Of each of so many CTAs: the resident tile, and stages: where another CTA computes meanwhile, one is enough."""
+        """Of each of so many CTAs: the resident tile, and the fewest stages."""
         held = self.resident[2].tile_bytes
         size = sum(boxes[1][2].tile_bytes for boxes in given(self.boxes))
         beside = BESIDE_STAGES * (len(self._pair) + 1)
-        return held + LEAST_STAGES // ctas * size + beside
+        return held + least_stages(ctas) * size + beside
 
     def mark(self) -> None:
         for product, atom, boxes in zip(self._pair, self.atoms, given(self.boxes), strict=True):

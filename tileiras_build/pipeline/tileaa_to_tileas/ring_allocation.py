@@ -19,12 +19,12 @@ from ..analysis.budget import (
     LEAST_STAGES,
     MOST_COPIED_STAGES,
     choose_stages,
+    least_stages,
     most_stages,
     resident_ctas,
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
-from ..analysis.resident_operands import least_stages
 from ..analysis.scale_groups import groups_copied, groups_multiplied
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
