@@ -185,6 +185,12 @@ def add_products(
         return _add_by_blas(total, steps, fresh)
     if (layout := machine_code.plain(total)) is not None and are_for_machine_code(steps, len(total)):
         return machine_code.add(total, [] if fresh else [total], layout, steps)
+    add_in_parts(total, steps, fresh=fresh)
+
+
+@np.errstate(all="ignore")
+def add_in_parts(total: np.ndarray, steps: list[tuple[Factor, Factor]], *, fresh: bool) -> None:
+    """As ``add_products``, by NumPy: for callers that know that the products are not for machine code."""
     ways = [_Way(left, right) for left, right in steps]
     room = None
     for part in parts(total.shape, max(way.k for way in ways)):

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import machine_code, short_sums
-from ..products import BY_BLAS, Factor, add_products, are_for_machine_code, multiply
+from ..products import BY_BLAS, Factor, add_in_parts, are_for_machine_code, multiply
 from ..syntax import Register
 from .fragments import FOUR, join_rows
 from .registry import helper
@@ -168,7 +168,7 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     inside = total.view(FOUR).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
     if not fresh:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    add_products(total, [(left, right.apart) for left, right in steps], fresh=fresh)
+    add_in_parts(total, [(left, right.apart) for left, right in steps], fresh=fresh)
     return from_fours(group, inside)
 
 
@@ -200,7 +200,7 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
     if is_short:
         add_short(total, pairs, fresh=not uniform[first])
     else:
-        add_products(total, pairs, fresh=not uniform[first])
+        add_in_parts(total, pairs, fresh=not uniform[first])
     return from_fours(group, inside)
 
 
