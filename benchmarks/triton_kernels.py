@@ -14,19 +14,36 @@ def _tile(base, rows, columns, stride):
 
 
 @triton.jit
-def product(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-            TURNED: tl.constexpr):  # fmt: skip
-    """c = a @ b; b is stored by columns where TURNED."""
-    rows, columns = tl.program_id(0) * M + tl.arange(0, M), tl.program_id(1) * N + tl.arange(0, N)
+def _sums(a, b, rows, columns, k, stride_a, stride_b, K: tl.constexpr, TURNED: tl.constexpr):
+    """The tile of a @ b at rows and columns; b is stored by columns where TURNED."""
     inner = tl.arange(0, K)
     left = _tile(a, rows, inner, stride_a)
     right = _tile(b, columns, inner, stride_b) if TURNED else _tile(b, inner, columns, stride_b)
-    total = tl.zeros((M, N), tl.float32)
+    total = tl.zeros((rows.shape[0], columns.shape[0]), tl.float32)
     for _ in range(0, tl.cdiv(k, K)):
         factor = tl.load(right)
         total = tl.dot(tl.load(left), factor.T if TURNED else factor, total)
         left += K
         right += K if TURNED else K * stride_b
+    return total
+
+
+@triton.jit
+def _sums_tma(a, b, row, column, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):
+    """The same by tensor descriptors."""
+    total = tl.zeros((M, N), tl.float32)
+    for step in range(0, tl.cdiv(k, K)):
+        right = b.load([column, step * K]).T if TURNED else b.load([step * K, column])
+        total = tl.dot(a.load([row, step * K]), right, total)
+    return total
+
+
+@triton.jit
+def product(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+            TURNED: tl.constexpr):  # fmt: skip
+    """c = a @ b."""
+    rows, columns = tl.program_id(0) * M + tl.arange(0, M), tl.program_id(1) * N + tl.arange(0, N)
+    total = _sums(a, b, rows, columns, k, stride_a, stride_b, K, TURNED)
     tl.store(_tile(c, rows, columns, stride_c), total.to(c.dtype.element_ty))
 
 
@@ -34,45 +51,29 @@ def product(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: 
 def product_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr):
     """The same by tensor descriptors."""
     row, column = tl.program_id(0) * M, tl.program_id(1) * N
-    total = tl.zeros((M, N), tl.float32)
-    for step in range(0, tl.cdiv(k, K)):
-        right = b.load([column, step * K]).T if TURNED else b.load([step * K, column])
-        total = tl.dot(a.load([row, step * K]), right, total)
-    c.store([row, column], total.to(c.dtype))
-
-
-@triton.jit
-def persistent_product_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr,
-                           APART: tl.constexpr):  # fmt: skip
-    """The same with a block for each place; loads, products and the rest are done by warps of their own where APART."""
-    columns = tl.cdiv(n, N)
-    tiles = tl.cdiv(m, M) * columns
-    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=not APART, warp_specialize=APART):
-        row, column = tile // columns * M, tile % columns * N
-        total = tl.zeros((M, N), tl.float32)
-        for step in range(0, tl.cdiv(k, K)):
-            right = b.load([column, step * K]).T if TURNED else b.load([step * K, column])
-            total = tl.dot(a.load([row, step * K]), right, total)
-        c.store([row, column], total.to(c.dtype))
+    c.store([row, column], _sums_tma(a, b, row, column, k, M, N, K, TURNED).to(c.dtype))
 
 
 @triton.jit
 def persistent_product(a, b, c, m, n, k, stride_a, stride_b, stride_c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
                        TURNED: tl.constexpr):  # fmt: skip
-    """The same by pointers."""
+    """``product`` with a block for each place."""
     tiles_n = tl.cdiv(n, N)
-    inner = tl.arange(0, K)
     for tile in tl.range(tl.program_id(0), tl.cdiv(m, M) * tiles_n, tl.num_programs(0)):
         rows, columns = tile // tiles_n * M + tl.arange(0, M), tile % tiles_n * N + tl.arange(0, N)
-        left = _tile(a, rows, inner, stride_a)
-        right = _tile(b, columns, inner, stride_b) if TURNED else _tile(b, inner, columns, stride_b)
-        total = tl.zeros((M, N), tl.float32)
-        for _ in range(0, tl.cdiv(k, K)):
-            factor = tl.load(right)
-            total = tl.dot(tl.load(left), factor.T if TURNED else factor, total)
-            left += K
-            right += K if TURNED else K * stride_b
+        total = _sums(a, b, rows, columns, k, stride_a, stride_b, K, TURNED)
         tl.store(_tile(c, rows, columns, stride_c), total.to(c.dtype.element_ty))
+
+
+@triton.jit
+def persistent_product_tma(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, TURNED: tl.constexpr,
+                           APART: tl.constexpr):  # fmt: skip
+    """The same by tensor descriptors; loads, products and the rest are done by warps of their own where APART."""
+    tiles_n = tl.cdiv(n, N)
+    tiles = tl.cdiv(m, M) * tiles_n
+    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=not APART, warp_specialize=APART):
+        row, column = tile // tiles_n * M, tile % tiles_n * N
+        c.store([row, column], _sums_tma(a, b, row, column, k, M, N, K, TURNED).to(c.dtype))
 
 
 @triton.jit

@@ -33,10 +33,14 @@ _PARAMETER = 0x17  # EIATTR_KPARAM_INFO, as `cuobjdump -elf` calls it
 
 @dataclass(frozen=True)
 class Memory:
-    """An array of a problem: its type as Triton writes it, and its shape as it is stored, rows first."""
+    """An array of a problem: its type as Triton writes it, and its shape as it is stored, where rows come first.
+
+    ``turned``: the problem calls its rows columns.
+    """
 
     type: str
     shape: tuple[int, ...]
+    turned: bool = False
 
     @property
     def size(self) -> int:
@@ -70,7 +74,7 @@ def _memories(case: Case, variant: dict) -> list[Memory]:
     for array, shape in zip(arrays, variant["shapes"], strict=True):
         unit = array.unit_stride
         turned = unit is not None and unit % array.ndim != array.ndim - 1
-        found.append(Memory(TYPES[array.dtype], tuple(reversed(shape)) if turned else tuple(shape)))
+        found.append(Memory(TYPES[array.dtype], tuple(reversed(shape) if turned else shape), turned))
     return found
 
 
@@ -92,10 +96,7 @@ def _apart(target: Target) -> tuple[bool, ...]:
 def _products(case: Case, variant: dict, target: Target) -> Iterator[Program]:
     a, b, c = _memories(case, variant)
     m, n, k = _numbers(case)
-    persistent, turned = (
-        "persistent" in case.name,
-        b.shape[0] == c.shape[1] and "f8" in case.name and "rows" not in case.name,
-    )
+    persistent, turned = "persistent" in case.name, b.turned
     sizes = {"m": c.shape[0], "n": c.shape[1], "k": a.shape[1]}
     constants = {"M": m, "N": n, "K": k, "TURNED": turned}
     strides = {"stride_a": a.shape[1], "stride_b": b.shape[1], "stride_c": c.shape[1]}
