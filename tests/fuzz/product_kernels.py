@@ -92,7 +92,7 @@ def random_kernel(seed: int, large: bool = False) -> ProductKernel:
 @dataclass
 class _Sum:
     name: str
-    scores: str | None = None
+    of_scores: bool
 
 
 @dataclass
@@ -186,8 +186,7 @@ class _Writer:
         scores, of_scores, of_arrays = FORMS[self.pick(tuple(FORMS))]
         self.soft = bool(scores) and self.kind != "i8" and self.chance(0.6)
         queries = [self.load("md", ("i", "0"), depth) for _ in range(scores)]
-        sums = [_Sum(self._new_sum(depth), "scores") for _ in range(of_scores)]
-        sums += [_Sum(self._new_sum(depth)) for _ in range(of_arrays)]
+        sums = [_Sum(self._new_sum(depth), count < of_scores) for count in range(of_scores + of_arrays)]
         if self.soft:
             self.emit(f"top = ct.full(({self.sizes.tile['m']}, 1), -8, dtype=ct.float32)", depth)
         self._loops(queries, sums, depth)
@@ -237,15 +236,15 @@ class _Writer:
         if len(scores) == 2 and self.chance(0.6):
             self.emit(f"{scores[1]} = ct.where({scores[0]} > {scores[1]}, {scores[0]}, {scores[1]})", depth)
         if self.soft:
-            self._rescale(scores[0], [one.name for one in sums if one.scores], depth)
+            self._rescale(scores[0], [one.name for one in sums if one.of_scores], depth)
         seen = 0
         for one in sums:
-            if one.scores is None:
-                left = self.load("mk", ("i", "step"), depth)
-            else:
+            if one.of_scores:
                 left, seen = self._weights(scores[seen % len(scores)], depth), seen + 1
+            else:
+                left = self.load("mk", ("i", "step"), depth)
             right = self.load("kn", ("step", "j"), depth)
-            apart = one.scores is not None and self.chance(0.12)
+            apart = one.of_scores and self.chance(0.12)
             if apart:
                 self.emit("if step != 1:", depth)
             self.emit(f"{one.name} = ct.mma({left}, {right}, {one.name})", depth + apart)
