@@ -1,7 +1,10 @@
 """``pytest --cpu-report FILE``: what each test costs in processor time, that of its child processes included.
 
-The machine may be busy: processor seconds (user and system) say what a test costs where the clock does not. A row is a test,
-or what starting and collecting costs a process; rows are sorted, the dearest first; the summary is by file.
+The machine may be busy: processor seconds (user and system) say what a test costs where the clock does not. Seconds by the
+clock stand behind them: a test that takes many more of those than others of its cost waits. A row is a test, or what starting
+and collecting costs a process, or what giving tests to processes and hearing of them costs the one that starts the others;
+rows are sorted, the dearest first; the summary is by file. What outlives the process that started it, such as the fork server of
+a build, is in no row.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import pytest
 
 from tests import forked_scons
 
-OPTION, START = "--cpu-report", "(start and collection)"
+OPTION, START, CONTROL = "--cpu-report", "(start and collection)", "(the process that starts the others)"
 SHOWN = 25
 
 
@@ -48,8 +51,10 @@ class CpuReport:
     def __init__(self, path: Path, meter: CpuMeter):
         self.path, self.meter = path, meter
         self.costs: Counter[str] = Counter()
+        self.clock: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report) -> None:
+        self.clock[report.nodeid] += report.duration
         self.costs[report.nodeid] += getattr(report, "cpu", 0.0)  # a worker that crashed reports none
 
     @pytest.hookimpl(optionalhook=True)
@@ -58,16 +63,21 @@ class CpuReport:
 
     def pytest_sessionfinish(self) -> None:
         self.costs[START] += self.meter.start
+        if self.meter.start == 0.0:  # it has collected nothing itself
+            self.costs[CONTROL] = sum(os.times()[:2])
 
     def pytest_terminal_summary(self, terminalreporter) -> None:
         rows = self.costs.most_common()
-        self.path.write_text("".join(f"{cost:9.2f} {name}\n" for name, cost in rows))
-        files: Counter[str] = Counter()
+        self.path.write_text("".join(f"{cost:9.2f} {self.clock[name]:9.2f} {name}\n" for name, cost in rows))
+        files, clock = Counter[str](), Counter[str]()
         for name, cost in rows:
             files[name.partition("::")[0]] += cost
-        terminalreporter.section(f"processor seconds: {sum(self.costs.values()):.1f}")
+            clock[name.partition("::")[0]] += self.clock[name]
+        terminalreporter.section(
+            f"processor seconds: {sum(self.costs.values()):.1f}, by the clock: {sum(self.clock.values()):.1f}"
+        )
         for name, cost in files.most_common(SHOWN):
-            terminalreporter.line(f"{cost:9.1f} {name}")
+            terminalreporter.line(f"{cost:9.1f} {clock[name]:9.1f} {name}")
 
 
 def add_option(parser: pytest.Parser) -> None:

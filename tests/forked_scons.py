@@ -2,11 +2,14 @@
 
 Python and SCons start in half of the time that a small build takes. Each run has its own folder, environment, modules of
 the project and end, as ``python -m SCons`` has; what tests do to a run that goes on is done to a process of its own.
+So are the interpreters that multiprocessing starts for a run, its fork server and its tracker of resources: forks that have
+waited since the run began, and have imported what Python itself has, nothing of SCons or of this project.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
 import io
@@ -20,12 +23,18 @@ import subprocess
 import sys
 import threading
 import time
+import types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import util
 from pathlib import Path
 
 _HEAD = 8  # bytes: the length of a request
 _AT_START = ("PYTHON", "LC_", "LANG")  # variables that Python reads when it starts
+_ABOVE = 100  # files that come to a process wait above this number until each gets its own one
+_MULTIPROCESSING = "from multiprocessing.{} import main"  # how the programs begin that multiprocessing starts
+STARTED = ("forkserver", "resource_tracker")  # each of them once in a run that makes steps
 
 
 # ---- what tests call -----------------------------------------------------------------------------------------------
@@ -166,26 +175,103 @@ def become(request: Request, folders: list[str]) -> None:
     for number, file in enumerate(request.files, 1):
         os.dup2(file, number)
         os.close(file)
-    os.chdir(request.folder)
-    os.environ.clear()
-    os.environ.update(request.environment)
-    more = os.environ.get("PYTHONPATH")
-    sys.path[:] = [
-        os.getcwd(),
-        *dict.fromkeys([*map(os.path.abspath, more.split(os.pathsep) if more else ()), *folders]),
-    ]
+    _surround(request.folder, request.environment, folders)
+    sys.path.insert(0, os.getcwd())
     sys.argv[1:] = request.words
+    sys.modules["SCons.Script"].start_time = time.time()
+
+
+def _surround(folder: str, environment: dict[str, str], folders: list[str]) -> None:
+    """Set the folder, the variables, and where a Python that starts with them looks for modules."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    more = os.environ.get("PYTHONPATH")
+    sys.path[:] = dict.fromkeys([*map(os.path.abspath, more.split(os.pathsep) if more else ()), *folders])
     sys.path_importer_cache.clear()
     importlib.invalidate_caches()
-    sys.modules["SCons.Script"].start_time = time.time()
+
+
+# ---- the interpreters that a run starts ------------------------------------------------------------------------------
+class Spare:
+    """A fork that waits for a program, and ends where none comes before the process above ends."""
+
+    def __init__(self, request: Request, folders: list[str], older: Iterable[Spare]):
+        self.socket, theirs = socket.socketpair()
+        self.process = os.fork()
+        if self.process == 0:
+            for file in (*request.files, self.socket.detach(), *(spare.socket.detach() for spare in older)):
+                os.close(file)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            _run_program(theirs, folders)
+            sys.exit()
+        theirs.close()
+
+    def start(self, program: str, files: Iterable[int]) -> int:
+        """The process, which from now on runs ``program`` with ``files`` open, each under its number."""
+        numbers = [0, 1, 2, *map(int, files)]
+        request = pickle.dumps((program, os.getcwd(), dict(os.environ), numbers))
+        with self.socket:
+            socket.send_fds(self.socket, [len(request).to_bytes(_HEAD, "little")], numbers)
+            self.socket.sendall(request)
+        return self.process
+
+
+def _run_program(requests: socket.socket, folders: list[str]) -> None:
+    """Wait for a program and run it as ``python -c`` does."""
+    head, files, _, _ = socket.recv_fds(requests, _HEAD, _ABOVE)
+    if not head:
+        os._exit(0)
+    with requests, requests.makefile("rb") as stream:
+        program, folder, environment, numbers = pickle.loads(stream.read(int.from_bytes(head, "little")))
+    _renumber(files, numbers)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "SCons"]:
+        del sys.modules[name]
+    _surround(folder, environment, folders)
+    sys.path.insert(0, "")
+    sys.argv[:] = ["-c"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    exec(program, vars(sys.modules["__main__"]))
+
+
+def _renumber(files: list[int], numbers: list[int]) -> None:
+    """Let each file have its number; some may be those of others now."""
+    waiting = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for file in files]
+    for file in files:
+        os.close(file)
+    for file, number in zip(waiting, numbers, strict=True):
+        os.dup2(file, number)
+        os.close(file)
+
+
+def use_spares(request: Request, folders: list[str]) -> None:
+    """Have spares instead of new interpreters where multiprocessing starts its programs in this process."""
+    spares: dict[str, Spare] = {}
+    for name in STARTED:
+        spares[_MULTIPROCESSING.format(name)] = Spare(request, folders, spares.values())
+    anew, owner = util.spawnv_passfds, os.getpid()
+
+    def spawn(path: str, arguments: list[str], files: Iterable[int]) -> int:
+        program = arguments[-1].partition(";")[0]
+        as_here = _at_start(dict(os.environ)) == _at_start(request.environment) and os.getpid() == owner
+        if as_here and (spare := spares.pop(program, None)):
+            return spare.start(arguments[-1], files)
+        return anew(path, arguments, files)
+
+    util.spawnv_passfds = spawn
 
 
 def main() -> None:
     """Import SCons, fork, and run SCons in the forks."""
     folders = sys.path[1:]
+    for name in STARTED:
+        importlib.import_module(f"multiprocessing.{name}")
     importlib.import_module("SCons.Script")
     gc.freeze()
-    become(wait_for_requests(socket.socket(fileno=int(sys.argv[1]))), folders)
+    request = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
+    use_spares(request, folders)
+    become(request, folders)
     runpy.run_module("SCons", run_name="__main__", alter_sys=True)
 
 
