@@ -13,7 +13,7 @@ import pytest
 
 from tests import compiled_once, cpu_report
 from tests.quick import MARK, TESTS, has_quick_tests, is_quick
-from tests.sampled import Sample, name_of, named_files, rows
+from tests.sampled import Sample, is_begun_first, name_of, named_files, rows
 
 EXHAUSTIVE = "exhaustive"
 # Read when NumPy is imported, here before it is: threads that wait for each other on a busy machine cost ten times a product.
@@ -94,9 +94,11 @@ def pytest_collection_modifyitems(config, items):
         left = {item for item in items if item.get_closest_marker(EXHAUSTIVE)}
         config.hook.pytest_deselected(items=list(left))
         items[:] = [item for item in items if item not in left]
-    items.sort(key=_is_long, reverse=True)  # stable: all others stay beside their neighbours
+    items.sort(key=_rank)  # stable: all others stay beside their neighbours
 
 
-def _is_long(item: pytest.Item) -> bool:
-    """Whether a test takes so long that a process which begins it last would be waited for."""
-    return rows().is_left_out(*name_of(item.path, getattr(item, "originalname", item.name)))
+def _rank(item: pytest.Item) -> int:
+    """0 for a test so long that a process which begins it last would be waited for, 1 for one that waits itself."""
+    if rows().is_left_out(*name_of(item.path, getattr(item, "originalname", item.name))):
+        return 0
+    return 1 if is_begun_first(item.path) else 2

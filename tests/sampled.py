@@ -15,12 +15,14 @@ TABLE = TESTS / "sampled.toml"
 
 @dataclass(frozen=True)
 class Rows:
-    """The table: every how many cases of a test one is taken, every how many tests of a file; what is left out.
+    """The table: which files are begun first; every how many cases of a test one is taken, every how many tests of a file;
+    what is left out.
 
     Files are named by patterns below tests/, the first that fits counts. What is left out, a file or a test, is there with
     its processor seconds.
     """
 
+    first: list[str]
     every: dict[str, int]
     files: dict[str, int]
     left_out: dict[str, float]
@@ -28,6 +30,12 @@ class Rows:
     def is_left_out(self, file: str, name: str) -> bool:
         """Whether a test, or its whole file, is no part of a plain run."""
         return name in self.left_out or file in self.left_out
+
+
+@cache
+def is_begun_first(path: Path) -> bool:
+    """Whether tests of a file wait for what they start."""
+    return any(fnmatchcase(_file_of(path), pattern) for pattern in rows().first)
 
 
 @cache
@@ -42,6 +50,7 @@ def rows() -> Rows:
     return Rows(**tomllib.loads(TABLE.read_text()))
 
 
+@cache
 def name_of(path: Path, function: str) -> tuple[str, str]:
     """A file below tests/, and a test in it, as the table names them; files elsewhere have no rows."""
     file = _file_of(path)

@@ -20,9 +20,8 @@ from tileiras_build.pipeline.tilebc_to_tileaa import arithmetic, memory, shapes
 ROWS = (*OPERATIONS, *COUNTERPARTS.values(), *SCHEDULED, *arith.OPERATIONS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_every_row_has_facts(row):
-    assert facts_of(row.create()) is FACTS[row.name]
+def test_every_row_has_facts():
+    assert [row.name for row in ROWS if facts_of(row.create()) is not FACTS[row.name]] == []
 
 
 def test_what_the_first_lowering_makes_has_facts():
@@ -126,7 +125,7 @@ FOLDERS = ("tileiras_build.pipeline.tileaa_to_tileas.", "tileiras_build.pipeline
 SPELLED = ('.name == "nv_tileas.for"', '.name == "nv_tileas.loop"', '.name == "nv_tileaa.func"', ".name in LOOPS")
 
 
-@pytest.mark.parametrize("module", [module for module in module_files() if module.startswith(FOLDERS)])
-def test_passes_ask_what_a_loop_is(module):
-    text = module_files()[module].read_text()
-    assert [spelling for spelling in SPELLED if spelling in text] == []
+def test_passes_ask_what_a_loop_is():
+    texts = {module: path.read_text() for module, path in module_files().items() if module.startswith(FOLDERS)}
+    assert len(texts) > 50
+    assert [(module, spelling) for module, text in texts.items() for spelling in SPELLED if spelling in text] == []

@@ -8,8 +8,14 @@ import pytest
 
 from tests.executor.cache.servers import free_port
 from tests.executor.dask_cluster import cluster, kill
-from tests.scons_tool.test_build import Project, chain, cuts, steps_of
+from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.scons_tool.test_caching import artifacts, real_project, run_scons
+
+# Behind a build's script, whose steps connect later.
+IMPATIENT = """
+from tileiras_build.executor import cluster
+cluster.ClusterExecutor.__init__.__kwdefaults__["connect"] = 1.0
+"""
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +99,7 @@ def test_worker_that_is_killed_in_the_middle_loses_nothing(checkout, tmp_path):
 
 def test_scheduler_that_is_away_is_one_sentence_a_step(checkout):
     project = checkout("project")
+    project.write("SConstruct", SCONSTRUCT + IMPATIENT)
     done = project.run(f"executor=tcp://127.0.0.1:{free_port()}", "-j1")
     assert done.returncode == 2 and "Traceback" not in done.stderr
     (line,) = re.findall("error.executor-away.: no Dask scheduler answers at .*", done.stderr)
