@@ -1,6 +1,5 @@
 """Imports point down only, and what must not see the compiler does not."""
 
-
 from tests.meta.import_graph import circles, imports_of, is_type_only, module_files
 
 # From the bottom up; a package belongs to the first entry that is a prefix of its name.
