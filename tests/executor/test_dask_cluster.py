@@ -16,6 +16,7 @@ from tileiras_build.driver import lower
 from tileiras_build.errors import InternalError, InvalidInput, Unsupported
 from tileiras_build.executor import make_executor
 from tileiras_build.executor.cluster import ClusterExecutor
+from tileiras_build.executor.following import Following
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 
@@ -98,6 +99,44 @@ def tasks(executor) -> int:
         return prefix.state_counts["memory"] if prefix else 0
 
     return executor._client.run_on_scheduler(count)
+
+
+def test_what_follows_is_made_in_the_same_task(executor):
+    """Each step keeps its own result, and its own error, of which nothing is made."""
+    before = tasks(executor)
+    files = executor.run(LOWER, *arguments("kernel f\nll: fail\n"), following=lambda: chain(2, 3, 4))
+    made = [files]
+    for step in chain(2):
+        made.append(executor.run(LOWER, *step.arguments(made[-1][step.rows[0].suffix])))
+    (failing,) = chain(3)
+    with pytest.raises(Unsupported, match="no row in ll"):
+        executor.run(LOWER, *failing.arguments(made[-1][".tileas"]))
+    assert tasks(executor) - before == 1
+    assert made[1] == lower(*chain(2)[0].arguments(files[".tileaa"]))
+
+
+def test_what_follows_ends_where_another_step_has_to_run_first(executor, tmp_path):
+    before = tasks(executor)
+    data = executor.run(LOWER, *arguments("kernel g\nptx: libdevice\n", 3), following=lambda: chain(4))[".ll"]
+    cut = tmp_path / "cut.bc"
+    cut.write_text("cut for g")
+    assert ".ptx" in executor.run(LOWER, data, ".ll", ".ptx", Job(TARGET, libdevice=str(cut)), "g.ll", TABLE[3:5])
+    assert tasks(executor) - before > 1  # a worker may ask for the bytes of the cut
+
+
+def test_what_was_made_with_another_tool_is_not_taken(executor, tmp_path):
+    tool = tmp_path / "ptxas"
+    tool.write_text("ptxas 7")
+    step = Following(Job(TARGET, ptxas=str(tool)), "a.ptx", TABLE[4:6])
+    data = executor.run(LOWER, *arguments(stage=4), following=lambda: (step,))[".ptx"]
+    tool.write_text("ptxas 8")
+    for _ in range(2):
+        made = executor.run(LOWER, *step.arguments(data))
+        assert made[".cubin"].decode().splitlines()[-1] == "cubin ptxas 8"
+
+
+def chain(*stages: int) -> tuple[Following, ...]:
+    return tuple(Following(Job(TARGET), "a.tilebc", TABLE[stage - 1 : stage + 1]) for stage in stages)
 
 
 def test_diagnostic_arrives_whole(executor):
