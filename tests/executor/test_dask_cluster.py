@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.executor.cache.servers import free_port
-from tests.executor.dask_cluster import cluster, kill
+from tests.executor.dask_cluster import cluster, kill, tasks_done
 from tests.fake_stages import TABLE
 from tests.package_copy import copy_package
 from tileiras_build.driver import lower
@@ -82,28 +82,18 @@ def test_small_calls_that_wait_go_together(executor, shared):
         except Unsupported as error:
             return str(error)
 
-    before = tasks(executor)
+    before = tasks_done(executor._client)
     with ThreadPoolExecutor(100) as threads:
         results = list(threads.map(call, texts))
     failure = "k.py:3:4: error[fake-no-row]: no row in tileaa; use another"
     expected = [{".tileaa": f"{text}tileaa {TARGET.name} O3\n".encode()} for text in texts]
     assert results == [failure if n % 7 == 3 else made for n, made in enumerate(expected)]
-    assert tasks(executor) - before < 70
-
-
-def tasks(executor) -> int:
-    """How many tasks the workers have done."""
-
-    def count(dask_scheduler):
-        prefix = dask_scheduler.task_prefixes.get("lower_all")
-        return prefix.state_counts["memory"] if prefix else 0
-
-    return executor._client.run_on_scheduler(count)
+    assert tasks_done(executor._client) - before < 70
 
 
 def test_what_follows_is_made_in_the_same_task(executor):
     """Each step keeps its own result, and its own error, of which nothing is made."""
-    before = tasks(executor)
+    before = tasks_done(executor._client)
     files = executor.run(LOWER, *arguments("kernel f\nll: fail\n"), following=lambda: chain(2, 3, 4))
     made = [files]
     for step in chain(2):
@@ -111,17 +101,17 @@ def test_what_follows_is_made_in_the_same_task(executor):
     (failing,) = chain(3)
     with pytest.raises(Unsupported, match="no row in ll"):
         executor.run(LOWER, *failing.arguments(made[-1][".tileas"]))
-    assert tasks(executor) - before == 1
+    assert tasks_done(executor._client) - before == 1
     assert made[1] == lower(*chain(2)[0].arguments(files[".tileaa"]))
 
 
 def test_what_follows_ends_where_another_step_has_to_run_first(executor, tmp_path):
-    before = tasks(executor)
+    before = tasks_done(executor._client)
     data = executor.run(LOWER, *arguments("kernel g\nptx: libdevice\n", 3), following=lambda: chain(4))[".ll"]
     cut = tmp_path / "cut.bc"
     cut.write_text("cut for g")
     assert ".ptx" in executor.run(LOWER, data, ".ll", ".ptx", Job(TARGET, libdevice=str(cut)), "g.ll", TABLE[3:5])
-    assert tasks(executor) - before > 1  # a worker may ask for the bytes of the cut
+    assert tasks_done(executor._client) - before > 1  # a worker may ask for the bytes of the cut
 
 
 def test_what_was_made_with_another_tool_is_not_taken(executor, tmp_path):
