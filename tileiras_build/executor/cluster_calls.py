@@ -93,8 +93,8 @@ class Calls:
             self._submit(batch)
 
     def _most(self) -> int:
-        """Tasks under way: some more than threads, since answers travel."""
-        return self._threads + max(2, self._threads // 4) if self._threads else 0
+        """Tasks under way: for each thread one, and one that is there when that ends, since answers travel."""
+        return max(2 * self._threads, self._threads + 2) if self._threads else 0
 
     def _take(self) -> list[Call]:
         first = self._waiting.popleft()

@@ -13,7 +13,7 @@ import pickle
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..errors import InternalError, TileirasError
@@ -92,29 +92,34 @@ def lower(
     """
     from distributed import get_worker
 
+    worker = get_worker()
+    if not installed().is_as_read():
+        message = f"the code of a worker has {CHANGED}"
+        error = InternalError("worker-code", message, remedy="restart the worker")
+        return Lowered(worker.address, ((None, error),))
     if missing := _missing(needed, sent):
         return Missing(missing)
-    worker = get_worker()
-    pool = _own_pool(worker.state.nthreads)
-    outcome = _outcome(pool, _localized(needed, sent, *arguments), timeout)
-    outcomes = [outcome]
+    call = partial(_outcome, _own_pool(worker.state.nthreads), timeout, sent)
+    outcomes = [call(needed, arguments)]
     for step, needs in following:
-        files, source = outcome[0] or {}, step.rows[0].suffix
+        files, source = outcomes[-1][0] or {}, step.rows[0].suffix
         if source not in files or _asks(step, files[source]) or _missing(needs, sent):
             break
-        outcome = _outcome(pool, _localized(needs, sent, *step.arguments(files[source])), timeout)
-        outcomes.append(outcome)
+        outcomes.append(call(needs, step.arguments(files[source])))
+    if following and not installed().is_as_read():
+        # Which of them are of the code that was there before, nobody knows. Who asks for them meets the first check.
+        del outcomes[1:]
     return Lowered(worker.address, tuple(outcomes))
 
 
-def _outcome(pool: WorkerPool, arguments: tuple, timeout: float | None) -> Outcome:
+def _outcome(
+    pool: WorkerPool, timeout: float | None, sent: dict[str, bytes], needed: tuple, arguments: tuple
+) -> Outcome:
     """What ``driver.lower`` returns or raises. An error is not raised here: Dask would wrap it in what it knows of the
     call, and log it."""
-    if not installed().is_as_read():
-        message = f"the code of a worker has {CHANGED}"
-        return None, InternalError("worker-code", message, remedy="restart the worker")
+    located = _localized(needed, sent, *arguments)
     try:
-        return pool.run("tileiras_build.driver:lower", *arguments, timeout=timeout), None
+        return pool.run("tileiras_build.driver:lower", *located, timeout=timeout), None
     except TileirasError as error:
         return None, error
 
