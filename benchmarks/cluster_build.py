@@ -4,12 +4,17 @@
 
 The library is the example kernels, renamed. It is built by one worker, by ``--workers``, and with ``--kill`` by as
 many of which one is killed when a third of the cubins are there; each worker is a process of ``dask worker`` with one
-thread, and all builds must give the same bytes. Fewer cores than workers, or other work on the machine, hardly change
-the CPU time of each process, so that is what is compared, without what Dask's processes take by the clock when
-nothing is asked of them: a build takes at least as long as its longest process (the ``scons`` process, the scheduler,
-the busiest worker with its compilers), and at most as long as one after the other, where workers do nothing while
-SCons thinks. The truth lies between the two. The idle time is a sample: where the workers' times of two builds have
-different sums, so far the ratios are uncertain.
+thread, and all builds must give the same bytes. A machine may have fewer cores than that, so there are three ratios:
+
+- "replayed", the one that counts: the wall time of a build by one worker over that of a build by all. The steps of these
+  builds are as long as the CPU time that each took a worker in a real build (``replayed_steps.py``), but the workers sleep
+  in the meantime, as if each had a core of its own, and give back what the step gave. All else is real: SCons, the
+  scheduler, Dask in the workers, what travels, who waits for whom. One core or two are enough for that; other work on
+  the machine lengthens both times, the shorter one more.
+- "all at once" and "one after the other", of the CPU time of the processes of the real builds, without what Dask's
+  processes take by the clock when nothing is asked of them (a sample): a build takes at least as long as its longest
+  process (the ``scons`` process, the scheduler, the busiest worker with its compilers), and at most as long as these
+  one after the other. Where workers share cores, one of them may get more to do than it would on a core of its own.
 """
 
 from __future__ import annotations
@@ -24,13 +29,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
+from types import MappingProxyType
 
 from build_runs import PACKAGE, program
+from replayed_steps import NOTE, REPLAY, collect, cpu_below, tree
 from scaled_library import EXAMPLES, TEMPLATES, TOOL
 
 from tileiras_build.bytecode.case_table import is_helper
@@ -72,18 +79,28 @@ class Build:
         ratios = [f"{mine:.0f} ({its / mine:.2f}x)" for mine, its in ((self.least, one.least), (self.most, one.most))]
         return (self.title, *times, workers, *ratios)
 
+    def replayed_cells(self, one: Build) -> tuple[str, ...]:
+        """A row of the table of builds whose workers sleep, with the ratio to that by ``one`` worker."""
+        times = [f"{seconds:.1f}" for seconds in (self.wall, self.scons, self.scheduler)]
+        return (self.title, *times, f"{one.wall / self.wall:.2f}x")
+
 
 class Cluster:
-    """A scheduler and ``workers`` workers with one thread each; ends with the block."""
+    """A scheduler and ``workers`` workers with one thread each; ends with the block.
 
-    def __init__(self, folder: Path, workers: int):
+    ``notes`` are for the workers: which variable of their environment names which file (``replayed_steps.py``).
+    """
+
+    def __init__(self, folder: Path, workers: int, notes: Mapping[str, str]):
+        self._notes = notes
         self._folder, self._lost = folder, list[float]()
         folder.mkdir()
         file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(file))
         _wait(lambda: file.exists() and file.read_text())
         self.address = json.loads(file.read_text())["address"]
-        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+        options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
+        options += ["--preload", "replayed_steps"] if notes else []
         self.workers = [self._start("worker", self.address, *options) for _ in range(workers)]
         self._await_workers(workers)
         self._since, self._before = time.perf_counter(), self._used()
@@ -99,8 +116,8 @@ class Cluster:
     def kill_one(self) -> None:
         """As a machine that loses its power; its CPU time counts."""
         victim = self.workers.pop()
-        self._lost = [_cpu_below(victim.pid)]
-        for process in list(_tree(victim.pid)):
+        self._lost = [cpu_below(victim.pid)]
+        for process in list(tree(victim.pid)):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         victim.wait()
@@ -113,8 +130,15 @@ class Cluster:
         idle = [(later - now) / _IDLE for now, later in zip(used, self._used())]
         return [now - start - rate * clock for start, now, rate in zip(self._before, used, idle)]
 
+    def keep_notes(self, path: str) -> None:
+        """Write what the one worker has noted."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False, timeout=_PATIENCE) as client:
+            Path(path).write_bytes(*client.run(collect).values())
+
     def _used(self) -> list[float]:
-        return [_cpu_below(process.pid) for process in (self.scheduler, *self.workers)] + self._lost
+        return [cpu_below(process.pid) for process in (self.scheduler, *self.workers)] + self._lost
 
     def _await_workers(self, number: int) -> None:
         from distributed import Client
@@ -125,24 +149,32 @@ class Cluster:
     def _start(self, *arguments: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
         with open(self._folder / "log", "ab") as log:
-            return subprocess.Popen(command, env=os.environ | PACKAGE, stdout=log, stderr=log, cwd=self._folder)
+            return subprocess.Popen(
+                command, env=os.environ | PACKAGE | self._notes, stdout=log, stderr=log, cwd=self._folder
+            )
 
 
 def main() -> int:
-    """Build two or three times, and print a table."""
+    """Build four or five times, and print two tables."""
     options = _options()
     with tempfile.TemporaryDirectory(prefix="tileiras-cluster-") as scratch:
         folder = Path(options.folder or scratch)
         kernels = generate(folder / "kernels", options.kernels)
-        builds = [build(folder, kernels, options.sm, workers=1)]
+        notes = str(folder / "notes")
+        builds = [build(folder, kernels, options.sm, workers=1, notes={NOTE: notes})]
         builds += [
             build(folder, kernels, options.sm, workers=options.workers, kills=kills)
             for kills in (False, True)[: 1 + options.kill]
         ]
+        replayed = [
+            build(folder, kernels, options.sm, workers=number, notes={REPLAY: notes}) for number in (1, options.workers)
+        ]
     head = ("build", "wall s", "scons CPU s", "scheduler CPU s", "workers CPU s", "all at once", "one after the other")
     print(f"{options.kernels} kernels x sm={options.sm}, cold; {os.cpu_count()} cores")
     print(table_text(head, [one.cells(builds[0]) for one in builds]))
-    same = len({one.digest for one in builds}) == 1
+    head = ("replayed", "wall s", "scons CPU s", "scheduler CPU s", "ratio")
+    print(table_text(head, [one.replayed_cells(replayed[0]) for one in replayed]))
+    same = len({one.digest for one in builds + replayed}) == 1
     print("all builds have made the same bytes" if same else "the builds have made different bytes")
     return int(not same)
 
@@ -160,16 +192,24 @@ def generate(folder: Path, number: int) -> dict[str, bytes]:
     return kernels
 
 
-def build(folder: Path, kernels: dict[str, bytes], sm: str, *, workers: int, kills: bool = False) -> Build:
-    """One cold build by a cluster of its own; ``kills`` one of the workers in its middle."""
-    project = folder / f"by-{workers}{'-killed' * kills}"
+def build(
+    folder: Path,
+    kernels: dict[str, bytes],
+    sm: str,
+    *,
+    workers: int,
+    kills: bool = False,
+    notes: Mapping[str, str] = MappingProxyType({}),
+) -> Build:
+    """One cold build by a cluster of its own; ``kills`` one of the workers in its middle, ``notes`` are those of Cluster."""
+    project = folder / f"by-{workers}{'-killed' * kills}{'-replayed' * (REPLAY in notes)}"
     (project / "kernels").mkdir(parents=True)
     for name, data in kernels.items():
         (project / "kernels" / name).write_bytes(data)
     (project / "SConstruct").write_text(TOOL)
     cubins = len(kernels) * len(parse_targets(sm))
     title = f"{workers} worker{'s' * (workers > 1)}{', one is killed' * kills}"
-    with Cluster(project / "dask", workers) as cluster:
+    with Cluster(project / "dask", workers, notes) as cluster:
         command = [program("scons"), "-Q", f"sm={sm}", f"-j{2 * workers}", f"executor={cluster.address}", "server=0"]
         start = time.perf_counter()
         with open(project / "log", "wb") as log:
@@ -181,6 +221,8 @@ def build(folder: Path, kernels: dict[str, bytes], sm: str, *, workers: int, kil
         if status:
             raise SystemExit(f"the build by {title} failed:\n{(project / 'log').read_text()[-2000:]}")
         scheduler, *busy = cluster.seconds()
+        if NOTE in notes:
+            cluster.keep_notes(notes[NOTE])
     return Build(title, wall, usage.ru_utime + usage.ru_stime, scheduler, busy, _digest(project, cubins))
 
 
@@ -204,24 +246,6 @@ def _wait(ready: Callable[[], object], patience: float = _PATIENCE) -> None:
         if time.monotonic() > until:
             raise SystemExit("Dask does not start")
         time.sleep(_LOOK)
-
-
-def _cpu_below(process: int) -> float:
-    """CPU seconds of a process, of those below it, and of those of them that have ended."""
-    ticks = 0
-    for one in _tree(process):
-        with suppress(OSError):  # it has ended meanwhile
-            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _tree(process: int) -> Iterator[int]:
-    yield process
-    with suppress(OSError):
-        for task in Path(f"/proc/{process}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield from _tree(int(child))
 
 
 def _options() -> argparse.Namespace:

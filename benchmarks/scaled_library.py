@@ -90,7 +90,16 @@ class Seeds:
         self.folder = Path(folder)
 
     def run(
-        self, function: str, data: bytes, source: str, suffix: str, job: Job, path: str, *rest, timeout=None
+        self,
+        function: str,
+        data: bytes,
+        source: str,
+        suffix: str,
+        job: Job,
+        path: str,
+        *rest,
+        timeout=None,
+        following=None,
     ) -> dict:
         """The files of the stage ``suffix``, as ``driver.lower`` returns them; what few kernels share is made."""
         if suffix == LIBDEVICE.suffix:

@@ -47,6 +47,11 @@ class Package:
         return frozenset(found)
 
     @cached_property
+    def _paths(self) -> tuple[str, ...]:
+        """Where ``files`` are."""
+        return tuple(os.path.join(self.root, path) for path in sorted(self.files))
+
+    @cached_property
     def folders(self) -> frozenset[str]:
         """Every folder with one of ``files``."""
         return frozenset(path.rpartition("/")[0] for path in self.files)
@@ -86,7 +91,7 @@ class Package:
         return digest.digest()
 
     def _current_states(self) -> list[tuple]:
-        return [_state(os.path.join(self.root, path)) for path in sorted(self.files)]
+        return [_state(path) for path in self._paths]
 
     def _data_beside(self, paths: set[str]) -> set[str]:
         folders = {path.rpartition("/")[0] for path in paths} - {""}

@@ -38,6 +38,11 @@ class Cluster:
         with self._client() as client:
             return _workers(client)
 
+    def tasks(self) -> int:
+        """As ``tasks_done``."""
+        with self._client() as client:
+            return tasks_done(client)
+
     def _client(self):
         """Each opens connections and a thread: one for all looks of a wait."""
         import distributed
@@ -75,6 +80,25 @@ class Cluster:
 
 def _workers(client) -> dict:
     return client.scheduler_info(n_workers=-1)["workers"]
+
+
+def tasks_done(client) -> int:
+    """How many calls of ``lower_all`` the workers have done since this was asked first; what is done the scheduler forgets."""
+
+    def count(dask_scheduler):
+        from distributed import SchedulerPlugin
+
+        class Counting(SchedulerPlugin):
+            done = 0
+
+            def transition(self, key, start, finish, *args, **kwargs):
+                self.done += finish == "memory" and str(key).startswith("lower_all")
+
+        if "counting" not in dask_scheduler.plugins:
+            dask_scheduler.add_plugin(Counting(), name="counting")
+        return dask_scheduler.plugins["counting"].done
+
+    return client.run_on_scheduler(count)
 
 
 def kill(process: subprocess.Popen) -> None:

@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.executor.cache.servers import free_port
-from tests.executor.dask_cluster import cluster, kill
+from tests.executor.dask_cluster import cluster, kill, tasks_done
 from tests.fake_stages import TABLE
 from tests.package_copy import copy_package
 from tileiras_build.driver import lower
 from tileiras_build.errors import InternalError, InvalidInput, Unsupported
 from tileiras_build.executor import make_executor
 from tileiras_build.executor.cluster import ClusterExecutor
+from tileiras_build.executor.following import Following
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 
@@ -81,23 +82,50 @@ def test_small_calls_that_wait_go_together(executor, shared):
         except Unsupported as error:
             return str(error)
 
-    before = tasks(executor)
+    before = tasks_done(executor._client)
     with ThreadPoolExecutor(100) as threads:
         results = list(threads.map(call, texts))
     failure = "k.py:3:4: error[fake-no-row]: no row in tileaa; use another"
     expected = [{".tileaa": f"{text}tileaa {TARGET.name} O3\n".encode()} for text in texts]
     assert results == [failure if n % 7 == 3 else made for n, made in enumerate(expected)]
-    assert tasks(executor) - before < 70
+    assert tasks_done(executor._client) - before < 70
 
 
-def tasks(executor) -> int:
-    """How many tasks the workers have done."""
+def test_what_follows_is_made_in_the_same_task(executor):
+    """Each step keeps its own result, and its own error, of which nothing is made."""
+    before = tasks_done(executor._client)
+    files = executor.run(LOWER, *arguments("kernel f\nll: fail\n"), following=lambda: chain(2, 3, 4))
+    made = [files]
+    for step in chain(2):
+        made.append(executor.run(LOWER, *step.arguments(made[-1][step.rows[0].suffix])))
+    (failing,) = chain(3)
+    with pytest.raises(Unsupported, match="no row in ll"):
+        executor.run(LOWER, *failing.arguments(made[-1][".tileas"]))
+    assert tasks_done(executor._client) - before == 1
+    assert made[1] == lower(*chain(2)[0].arguments(files[".tileaa"]))
 
-    def count(dask_scheduler):
-        prefix = dask_scheduler.task_prefixes.get("lower_all")
-        return prefix.state_counts["memory"] if prefix else 0
 
-    return executor._client.run_on_scheduler(count)
+def test_what_follows_ends_where_another_step_has_to_run_first(executor):
+    (step,) = chain(4)
+    data = executor.run(LOWER, *arguments("kernel g\nptx: libdevice\n", 3), following=lambda: (step,))[".ll"]
+    assert executor._made.take((), step.arguments(data)) is None
+    data = executor.run(LOWER, *arguments("kernel h\n", 3), following=lambda: (step,))[".ll"]
+    assert executor._made.take((), step.arguments(data)) is not None
+
+
+def test_what_was_made_with_another_tool_is_not_taken(executor, tmp_path):
+    tool = tmp_path / "ptxas"
+    tool.write_text("ptxas 7")
+    step = Following(Job(TARGET, ptxas=str(tool)), "a.ptx", TABLE[4:6])
+    data = executor.run(LOWER, *arguments(stage=4), following=lambda: (step,))[".ptx"]
+    tool.write_text("ptxas 8")
+    for _ in range(2):
+        made = executor.run(LOWER, *step.arguments(data))
+        assert made[".cubin"].decode().splitlines()[-1] == "cubin ptxas 8"
+
+
+def chain(*stages: int) -> tuple[Following, ...]:
+    return tuple(Following(Job(TARGET), "a.tilebc", TABLE[stage - 1 : stage + 1]) for stage in stages)
 
 
 def test_diagnostic_arrives_whole(executor):

@@ -55,6 +55,19 @@ def test_real_artifacts_are_those_of_a_local_build(shared, tmp_path):
     assert artifacts(remote) == artifacts(local)
 
 
+def test_a_chain_of_new_artifacts_is_one_task(shared, checkout):
+    """Or two, where what the kernel asks of libdevice is cut in between; what is there already is no such thing."""
+    project = checkout("project")
+    before = shared.tasks()
+    assert "22 steps on" in project.run(f"executor={shared.address}", "-j4").stdout
+    # For two targets: a in one task, b in two, and what b asks for; and workers that do not have the tools yet ask for them.
+    assert 2 * (1 + 2 + 1) <= shared.tasks() - before < 22
+    project.write("a.tilebc", "kernel a, changed\n")
+    before = shared.tasks()
+    assert "10 steps on" in project.run(f"executor={shared.address}", "-j4").stdout
+    assert shared.tasks() - before >= 10
+
+
 def test_failures_are_those_of_a_local_build(shared, checkout):
     project = checkout("project")
     project.write("c.tilebc", "kernel c\nptx: crash\n")

@@ -5,14 +5,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .following import Foresight
 
 
 class Executor(Protocol):
     """What the SCons tool needs of an executor; ``run`` may be called from several threads at once."""
 
-    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
-        """The function's result. Its TileirasError is raised here; a lost worker is an InternalError."""
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
+        """The function's result. Its TileirasError is raised here; a lost worker is an InternalError.
+
+        ``following`` tells an executor far away what it may make of the result at once.
+        """
 
     def close(self) -> None:
         """End all workers."""

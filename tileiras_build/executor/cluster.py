@@ -17,14 +17,15 @@ from contextlib import suppress
 from typing import Any
 
 from .. import terminal
-from ..errors import InternalError, InvalidInput
+from ..errors import InternalError, InvalidInput, TileirasError
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
-from ..pipeline.stages import Stage, load
+from ..pipeline.stages import InputFile, Stage, load
 from . import Executor, cluster_connection, cluster_worker
 from .certificates import NO_CERTIFICATES, Certificates
 from .cluster_calls import Call, Calls
 from .cluster_worker import Missing, Needed
+from .following import Following, Foresight, Outcomes
 from .identity import PACKAGE, Part, difference, digest_of, parts
 from .once import Once
 
@@ -71,6 +72,7 @@ class ClusterExecutor:
         self._without_since = time.monotonic()
         self._steps = 0
         self._used: set[str] = set()
+        self._made = Outcomes()
         self._ended = threading.Event()
         try:
             self._gather(gather)
@@ -80,8 +82,10 @@ class ClusterExecutor:
         self._announce(jobs)
         threading.Thread(target=self._watch, name="tileiras-cluster", daemon=True).start()
 
-    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
-        """The result of ``function``; blocks the calling thread.
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
+        """The result of ``function``; blocks the calling thread. What is ``following`` is made where this call is.
 
         Raises the function's own error; InternalError[worker-died] where several workers died of this call;
         InternalError[cluster-lost] where the scheduler is gone or has had no fitting worker for long.
@@ -89,16 +93,27 @@ class ClusterExecutor:
         if function not in PORTABLE:
             return self._local.get().run(function, *arguments, timeout=timeout)
         needed, paths = _files_of(*arguments)
-        sent: dict[str, bytes] = {}
-        while isinstance(answer := self._call(needed, sent, arguments, timeout), Missing):
-            sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
-        worker, result, error = answer
+        outcome = self._made.take(needed, arguments)
+        if outcome is None:
+            outcome = self._made_there(needed, paths, arguments, timeout, _with_needs(following() if following else ()))
         with self._counting:
             self._steps += 1
-            self._used.add(worker)
+        result, error = outcome
         if error is not None:
             raise error
         return result
+
+    def _made_there(self, needed: tuple, paths: dict, arguments: tuple, timeout: float | None, following: tuple):
+        """What a worker makes of a call; what it makes besides of the steps ``following`` is kept until it is asked for."""
+        sent: dict[str, bytes] = {}
+        while isinstance(answer := self._call(needed, sent, arguments, timeout, following), Missing):
+            sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
+        first, *others = answer.outcomes
+        for before, outcome, (step, needs) in zip(answer.outcomes, others, following, strict=False):
+            self._made.put(needs, step.arguments(before[0][step.rows[0].suffix]), outcome)
+        with self._counting:
+            self._used.add(answer.worker)
+        return first
 
     def summary(self) -> str:
         """One line for the end of the build; "" where nothing ran."""
@@ -244,10 +259,24 @@ def _count(number: int, noun: str) -> str:
 
 def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
     """What ``driver.lower`` reads besides its arguments; and the paths here, by digest."""
-    asked = [file for file in rows[-1].inputs if file.asked_by is None or load(file.asked_by)(data)]
-    found = {file: str(getattr(job, file.option) or load(file.find)()) for file in asked}
+    return _found(job, [file for file in rows[-1].inputs if file.asked_by is None or load(file.asked_by)(data)])
+
+
+def _found(job: Job, files: list[InputFile]) -> tuple[tuple[Needed, ...], dict[str, str]]:
+    found = {file: str(getattr(job, file.option) or load(file.find)()) for file in files}
     needed = tuple(Needed(file.option, file.find, file_digest(path)) for file, path in found.items())
     return needed, {need.digest: path for need, path in zip(needed, found.values(), strict=True)}
+
+
+def _with_needs(following: tuple[Following, ...]) -> tuple[tuple[Following, tuple[Needed, ...]], ...]:
+    """Steps, each with the files that it needs whatever its source asks for; up to one whose files are not there."""
+    made = []
+    # What is wrong with them, the step itself says.
+    with suppress(OSError, TileirasError):
+        for step in following:
+            needed, _ = _found(step.job, [file for file in step.rows[-1].inputs if file.asked_by is None])
+            made.append((step, needed))
+    return tuple(made)
 
 
 def _reason(answer: object, ours: dict[str, Part]) -> str:

@@ -28,14 +28,20 @@ _WEIGHT = 0.2  # of the newest task in the mean
 
 @dataclass(eq=False)
 class Call:
-    """One call of ``driver.lower``; ``answer`` gets what ``cluster_worker.lower`` returns for it."""
+    """One call of ``driver.lower``, and what follows on it; ``answer`` gets what ``cluster_worker.lower`` returns for it."""
 
     needed: tuple
     sent: dict[str, bytes]
     arguments: tuple
     timeout: float | None
+    following: tuple = ()
     answer: concurrent.futures.Future = field(default_factory=concurrent.futures.Future)
     alone: bool = False
+
+    @property
+    def parts(self) -> tuple:
+        """The arguments of ``cluster_worker.lower``."""
+        return self.needed, self.sent, self.arguments, self.timeout, self.following
 
 
 class Calls:
@@ -87,8 +93,8 @@ class Calls:
             self._submit(batch)
 
     def _most(self) -> int:
-        """Tasks under way: some more than threads, since answers travel."""
-        return self._threads + max(2, self._threads // 4) if self._threads else 0
+        """Tasks under way: for each thread one, and one that is there when that ends, since answers travel."""
+        return max(2 * self._threads, self._threads + 2) if self._threads else 0
 
     def _take(self) -> list[Call]:
         first = self._waiting.popleft()
@@ -106,7 +112,7 @@ class Calls:
 
     def _submit(self, batch: list[Call]) -> None:
         # As bytes: Dask would look for tasks in everything else, here and in the scheduler.
-        calls = pickle.dumps([(call.needed, call.sent, call.arguments, call.timeout) for call in batch])
+        calls = pickle.dumps([call.parts for call in batch])
         try:
             future = self._client.submit(
                 cluster_worker.lower_all, calls, pure=False, retries=0, resources={self._resource: 1}
@@ -146,10 +152,10 @@ class Calls:
             _fail(batch, self._gone())
         elif not isinstance(error, KilledWorker):
             _fail(batch, InternalError("worker-failed", f"a worker failed: {type(error).__name__}: {error}"))
-        elif len(batch) > 1:
-            # One of them may be at fault: each by itself, to know which.
+        elif len(batch) > 1 or batch[0].following:
+            # One of the steps may be at fault: each by itself, to know which.
             for call in batch:
-                call.alone = True
+                call.alone, call.following = True, ()
                 self.put(call)
         else:
             text = f"{error.allowed_failures + 1} workers of the cluster died while they ran this step"

@@ -13,7 +13,7 @@ import pickle
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..errors import InternalError, TileirasError
@@ -22,6 +22,7 @@ from ..pipeline.job import Job
 from ..pipeline.stages import load
 from ..private_folder import Scratch
 from ..sources import installed
+from .following import Following, Outcome
 from .identity import PACKAGE, Part, digest_of, parts
 from .process_config import process_config
 from .worker_pool import WorkerPool
@@ -48,6 +49,14 @@ class Missing:
     digests: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """A worker's answer: its address, and the outcomes of the call and of the steps that it has made behind it."""
+
+    worker: str
+    outcomes: tuple[Outcome, ...]
+
+
 def resource(digest: str) -> str:
     """The Dask resource of workers whose code has ``digest``; only those are given this build's calls."""
     return f"tileiras-build-{digest[:16]}"
@@ -69,34 +78,67 @@ def lower_all(calls: bytes) -> tuple[float, list]:
     return time.perf_counter() - start, answers
 
 
-def lower(needed: tuple[Needed, ...], sent: dict[str, bytes], arguments: tuple, timeout: float | None) -> object:
-    """``driver.lower(*arguments)`` in a process of this Dask worker's own.
+def lower(
+    needed: tuple[Needed, ...],
+    sent: dict[str, bytes],
+    arguments: tuple,
+    timeout: float | None,
+    following: tuple[tuple[Following, tuple[Needed, ...]], ...],
+) -> Lowered | Missing:
+    """``driver.lower(*arguments)`` in a process of this Dask worker's own, and the steps ``following`` as far as they go.
 
-    Returns (the worker's address, its result, its error or None), or Missing. An error is not raised: Dask would wrap
-    it in what it knows of the call, and log it.
+    Those have with them what they need in any case. They end before one whose source asks for more, or whose files are
+    not here, and behind one that fails. ``sent`` are contents by digest, ``timeout`` seconds for each step.
     """
     from distributed import get_worker
 
+    worker = get_worker()
     if not installed().is_as_read():
         message = f"the code of a worker has {CHANGED}"
-        return get_worker().address, None, InternalError("worker-code", message, remedy="restart the worker")
-    missing = tuple(file.digest for file in needed if file.digest not in sent and _path(file) is None)
-    if missing:
+        error = InternalError("worker-code", message, remedy="restart the worker")
+        return Lowered(worker.address, ((None, error),))
+    if missing := _missing(needed, sent):
         return Missing(missing)
-    data, source, target, job, *rest = arguments
-    job, worker = _localized(job, needed, sent), get_worker()
-    pool = _own_pool(worker.state.nthreads)
+    call = partial(_outcome, _own_pool(worker.state.nthreads), timeout, sent)
+    outcomes = [call(needed, arguments)]
+    for step, needs in following:
+        files, source = outcomes[-1][0] or {}, step.rows[0].suffix
+        if source not in files or _asks(step, files[source]) or _missing(needs, sent):
+            break
+        outcomes.append(call(needs, step.arguments(files[source])))
+    if following and not installed().is_as_read():
+        # Which of them are of the code that was there before, nobody knows. Who asks for them meets the first check.
+        del outcomes[1:]
+    return Lowered(worker.address, tuple(outcomes))
+
+
+def _outcome(
+    pool: WorkerPool, timeout: float | None, sent: dict[str, bytes], needed: tuple, arguments: tuple
+) -> Outcome:
+    """What ``driver.lower`` returns or raises. An error is not raised here: Dask would wrap it in what it knows of the
+    call, and log it."""
+    located = _localized(needed, sent, *arguments)
     try:
-        result = pool.run("tileiras_build.driver:lower", data, source, target, job, *rest, timeout=timeout)
+        return pool.run("tileiras_build.driver:lower", *located, timeout=timeout), None
     except TileirasError as error:
-        return worker.address, None, error
-    return worker.address, result, None
+        return None, error
 
 
-def _localized(job: Job, needed: tuple[Needed, ...], sent: dict[str, bytes]) -> Job:
-    """``job`` with paths of this machine."""
+def _asks(step: Following, data: bytes) -> bool:
+    """Whether the source of ``step`` asks for a file that another step makes."""
+    return any(file.asked_by is not None and load(file.asked_by)(data) for file in step.rows[-1].inputs)
+
+
+def _missing(needed: tuple[Needed, ...], sent: dict[str, bytes]) -> tuple[str, ...]:
+    return tuple(file.digest for file in needed if file.digest not in sent and _path(file) is None)
+
+
+def _localized(
+    needed: tuple[Needed, ...], sent: dict[str, bytes], data: bytes, source: str, target: str, job: Job, *rest: object
+) -> tuple:
+    """The arguments of ``driver.lower`` with paths of this machine in the job."""
     paths: dict[str, Any] = {file.option: _path(file) or _keep(file, sent[file.digest]) for file in needed}
-    return replace(job, **paths)
+    return data, source, target, replace(job, **paths), *rest
 
 
 def _path(file: Needed) -> str | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..pipeline.stages import load
 from .expendable import expendable
 
+if TYPE_CHECKING:
+    from .following import Foresight
+
 
 class InProcessExecutor:
-    """An executor without processes; ``timeout`` is ignored."""
+    """An executor without processes; ``timeout`` and ``following`` are ignored."""
 
-    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
         """The result of the function named ``"module:function"``."""
         with expendable():
             return load(function)(*arguments)

@@ -34,6 +34,7 @@ from .worker import serve, too_little
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
+    from .following import Foresight
     from .served import ServedProcess, WarmServer
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
@@ -99,7 +100,9 @@ class WorkerPool:
         self._owner = os.getpid()
         atexit.register(self.close)
 
-    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
         """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
 
         Raises the function's own exception; InternalError[worker-died] with the signal and the last lines that the

@@ -7,6 +7,7 @@ code's digest, the libraries' versions, the target and the options that the stag
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ from .inputs import on_settled_inputs
 from .timing import BUILD, time_step
 
 if TYPE_CHECKING:
+    from ..executor.following import Following
     from .cuts import Cuts
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
@@ -117,14 +119,37 @@ class StageAction(WorkerAction):
             path,
             rows,
             timeout=step_timeout(env),
+            following=lambda: self._following(target[0]),
         )
         kernel = kernel_name(target[0])
         return {kernel + suffix: data for suffix, data in files.items()}
+
+    def _following(self, node) -> tuple[Following, ...]:
+        """The steps that this build makes of ``node`` and of what is made of it, one behind the other.
+
+        Whether a step has to run, SCons says when its sources are there: sure are those whose artifacts are not.
+        """
+        from ..executor.following import Following
+
+        # SCons adds to the set in another thread; to copy it is one operation.
+        waiting = (parent for parent in list(node.waiting_parents) if _makes_new(parent, node))
+        parent = next(waiting, None)
+        if parent is None:
+            return ()
+        action = parent.builder.action
+        step = Following(action.job, node.path, (action.source_stage, action.stage))
+        return (step, *action._following(parent))
 
     def _job(self, target) -> Job:
         """With what was cut for this artifact in the place of the files that it was cut from."""
         made = {cuts.file.option: cuts.of(target) for cuts in self.cuts}
         return replace(self.job, **{option: node.get_abspath() for option, node in made.items() if node is not None})
+
+
+def _makes_new(parent, node) -> bool:
+    """Whether ``parent`` is an artifact, not there yet, that a stage makes of ``node``."""
+    action = parent.builder.action if parent.has_builder() else None
+    return isinstance(action, StageAction) and parent.sources[0] is node and not os.path.lexists(parent.path)
 
 
 def stage_signature(stage: Stage, job: Job) -> dict:

@@ -36,6 +36,7 @@ from .exports import CALL, EDGE
 from .tilecpp import STEP, TILECPP
 
 if TYPE_CHECKING:
+    from ..executor.following import Foresight
     from ..tilecpp.compile_file import Request
 
 VERSION = 3  # of what a key covers and of the files of an entry
@@ -61,14 +62,16 @@ class CachingExecutor:
         self.cache, self._thread = cache, threading.local()
         self._inner = Once(make)
 
-    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
         """The function's result, from the cache where it has one. Raises what the inner executor raises."""
         entry = _entry(function, arguments)
         found = entry.find(self.cache) if entry else None
         self._thread.taken = found is not None
         if found is not None:
             return found
-        made = self._inner.get().run(function, *arguments, timeout=timeout)
+        made = self._inner.get().run(function, *arguments, timeout=timeout, following=following)
         # The key holds the code that was read; workers may have loaded another by now.
         if entry and installed().is_as_read():
             entry.keep(self.cache, made)
