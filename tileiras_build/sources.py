@@ -85,8 +85,12 @@ class Package:
             digest.update(f"{path}\0".encode() + self.read(path) + b"\0")
         return digest.digest()
 
+    @cached_property
+    def _paths(self) -> list[str]:
+        return [os.path.join(self.root, path) for path in sorted(self.files)]
+
     def _current_states(self) -> list[tuple]:
-        return [_state(os.path.join(self.root, path)) for path in sorted(self.files)]
+        return list(map(_state, self._paths))
 
     def _data_beside(self, paths: set[str]) -> set[str]:
         folders = {path.rpartition("/")[0] for path in paths} - {""}
