@@ -109,6 +109,8 @@ def run_build(
     """Run a command in ``folder``, with ``more`` in its environment, and measure it; without a ``server`` it has none."""
     # A server that is not ours would live on, and the orphans of this build are waited for.
     environment = os.environ | {"TILEIRAS_SERVER": "0"} | (server.environment if server else {}) | more
+    # Without compiled modules every program would compile them anew; an installed package has them.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before = server.seconds() if server else 0.0
     start = time.perf_counter()
     process = subprocess.Popen(

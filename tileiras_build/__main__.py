@@ -2,6 +2,6 @@
 
 import sys
 
-from .command import main
+from .command import run_command
 
-sys.exit(main())
+sys.exit(run_command())

@@ -91,7 +91,7 @@ class Package:
         return digest.digest()
 
     def _current_states(self) -> list[tuple]:
-        return [_state(path) for path in self._paths]
+        return list(map(_state, self._paths))
 
     def _data_beside(self, paths: set[str]) -> set[str]:
         folders = {path.rpartition("/")[0] for path in paths} - {""}

@@ -74,6 +74,16 @@ def test_looking_keeps_nothing_and_asking_does(lazy):
     assert copied(read)["a.ll"].ninfo.csig == "changed"
 
 
+@pytest.mark.parametrize("latest", [0, 1, 40, 1 << 16])
+def test_rows_are_found_wherever_they_are(latest, monkeypatch):
+    """The end is looked at first, where the rows of the last runs are; it may begin in the middle of one."""
+    monkeypatch.setattr(compact_records, "_LATEST", latest)
+    lines = compact_records.Lines.of({name: f"[{name}]" for name in ("k", "kk", "k.ll", "last")})
+    assert [lines.get(name) for name in ("k", "kk", "k.ll", "last", "ast")] == ["[k]", "[kk]", "[k.ll]", "[last]", None]
+    lines.leave("k")
+    assert compact_records.Lines(lines.joined({"k": "[new]"})).get("k") == "[new]" and lines.get("k") is None
+
+
 def test_entry_that_is_replaced_is_written(lazy):
     read = copied(Entries({"a.ll": entry(1), "b.ll": entry(2)}))
     read["a.ll"] = entry(7)

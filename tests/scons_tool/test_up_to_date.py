@@ -1,5 +1,7 @@
 """The record of a build: written and read, and changed by a run of some kernels as a run of all would write it."""
 
+import hashlib
+
 import pytest
 
 from tileiras_build.scons_tool import up_to_date
@@ -36,8 +38,28 @@ def before():
 def test_what_is_read_was_written(before, tmp_path):
     write(tmp_path / "record", before)
     assert read(tmp_path / "record") == before
-    (tmp_path / "record").write_bytes((tmp_path / "record").read_bytes()[:-1])
-    assert read(tmp_path / "record") is None
+    whole = (tmp_path / "record").read_bytes()
+    for damaged in (whole[:-1], b"", whole[:32], hashlib.sha256(whole[32:]).digest() + whole[32:]):
+        (tmp_path / "record").write_bytes(damaged)
+        assert read(tmp_path / "record") is None
+
+
+@pytest.mark.parametrize("new", [(), ("new.py", "\udcff.py")], ids=["the same files", "others, too"])
+def test_what_is_changed_after_it_was_read_is_written_as_it_is(before, new, tmp_path):
+    """The paths are written as they were read where a run has seen no others, and made anew where it has."""
+    write(tmp_path / "record", before)
+    seen_now = states(["a.py", "a.cubin", *(new or ("old.py", "shapes.py"))], 100)
+    part = (frozenset(["a.py"]), {"key": "n"}, seen_now, {path: {"a.py"} for path in seen_now})
+    after = read(tmp_path / "record").with_part(*part)
+    write(tmp_path / "record", after)
+    assert read(tmp_path / "record") == after == before.with_part(*part)
+    assert (after.paths == before.paths) is not bool(new)
+
+
+def test_a_record_of_nothing_is_read(tmp_path):
+    empty = record_of({"key": "k"}, {}, {}, None)
+    write(tmp_path / "record", empty)
+    assert read(tmp_path / "record") == empty
 
 
 def test_a_part_is_looked_at_anew_and_the_rest_stands(before):
@@ -55,7 +77,7 @@ def test_a_file_that_another_source_reads_too_is_shared(before):
     after = before.with_part(frozenset(["c.py"]), {}, now, {"b.cubin": {"c.py"}, "shapes.py": {"c.py"}})
     found = seen(after)
     assert found["b.cubin"] == (ABSENT, ["b.py", "c.py"]) and found["shapes.py"][1] == ["a.py", "b.py", "c.py"]
-    assert "c.py" not in found and "b.cubin" not in after.present()
+    assert "c.py" not in found and after.present({"b.cubin", "b.py", "none"}) == {"b.py"}
 
 
 def test_what_has_been_everybodys_stays_so(monkeypatch):

@@ -7,6 +7,7 @@ do it: at 1,000 kernels x 2 targets the graph has 13,000 of them.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -32,6 +33,7 @@ from .build import Build, changes_files, new_comparison
 from .build_options import complete, fail
 from .cuts import Cuts
 from .decider import has_changed
+from .ending import leave_memory
 from .exports import CASES, SUFFIX, BuiltNames, ExportAction
 from .jobs import use_all_cores
 from .kernel import TILECPP, Kernel, stem
@@ -85,6 +87,8 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
     """One per process: environments share the workers and the counts. Ends SCons if there is nothing to do."""
     global _current
     if _current is None:
+        # The first to be registered is called last.
+        atexit.register(leave_memory)
         use_all_cores()
         if SCons.Script.GetOption("help"):
             from .option_help import help_text

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 
 import SCons.Node
 import SCons.Node.Alias
@@ -34,14 +33,6 @@ class Part:
         """What the record knows of all kernels."""
         assert self.record.whole is not None, "a record without it has no part"
         return self.record.whole
-
-    def was_there(self, path: str) -> bool:
-        """Whether the record is of something at ``path``."""
-        return path in self._present
-
-    @cached_property
-    def _present(self) -> set[str]:
-        return self.record.present()
 
     def has(self, node) -> bool:
         """Whether the kernels of a source's node are looked at."""

@@ -249,12 +249,14 @@ class Shortcut:
 
     def _current_answers(self, made: set[str], files: Files, part: Part | None) -> Iterator[tuple]:
         """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
+        unknown = {path for how, path in self.reading.asked if how in _FILE_QUESTIONS and files.get(path) is None}
+        recorded = part.record.present(unknown) if part is not None else set()
         for (how, path), before in self.reading.asked.items():
             now = ask(how, path)
             # A node's stat tells scripts whether it is there.
             if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
                 raise _Doubt(path)
-            if how not in _FILE_QUESTIONS or files.get(path) is None and not (part and part.was_there(path)):
+            if how not in _FILE_QUESTIONS or path in unknown and path not in recorded:
                 yield how, path, now
 
     def _write(self, key: str, record: Record) -> None:
