@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import machine_code
+from . import kept, machine_code
 from .chunks import are_equal, gather
 from .descriptor import CHUNK
 from .faults import EmulatorFault
@@ -125,7 +125,7 @@ class TensorMemory:
     def __init__(self, machine):
         ctas, warps = machine.ctas, -(-machine.threads // 32)
         self.machine, self.warps = machine, warps
-        self.cells = np.empty((ctas, COLUMNS, LANES), np.uint32)
+        self.cells = kept.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
@@ -176,6 +176,7 @@ class TensorMemory:
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
             fault(self.machine, self.sources[cta], f"{count} columns of tensor memory are still allocated at exit", cta)
+        kept.give("tensor memory", self.cells)
 
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
