@@ -40,7 +40,6 @@ _TYPE_KINDS = {
 }  # fmt: skip
 
 
-
 def kind_of(type_: str) -> str:
     """The kind in which values of a PTX type are computed: ``b32`` -> ``u32``, ``bf16`` -> ``u16`` (its bits)."""
     return _TYPE_KINDS.get(type_, type_)

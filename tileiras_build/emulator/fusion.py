@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import strips
+from .expressions import KINDS, NotFusedError, Program
 from .jit import address
 from .lifetimes import VARIABLE, with_deletions
 
@@ -24,167 +24,6 @@ SMALLEST = 1024  # elements of a value for which machine code pays
 _TARGET = re.compile(r"([rt]\d+(?:_[suf]\d+)?) = (.*)$")
 _REGISTER = re.compile(r"r\d+$")
 _CAST = re.compile(r"\.(?:astype|view)\((f32|u32|s32|u16)\)$")
-_KINDS: dict[str, type[np.generic]] = {
-    "f32": np.float32, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "p": np.bool_,
-}  # fmt: skip
-_WORDS = ("f32", "u32", "s32")  # kinds of 32 bits, which are views of each other
-
-
-class NotFusedError(Exception):
-    """An expression that no row computes."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number of a program, and the kind as which its bits are read."""
-
-    number: int
-    kind: str
-
-
-# -- expressions -------------------------------------------------------------------------------------
-@dataclass
-class Program:
-    """The operations of a run. Values: what it is given, by variable, constants, and results in the order of the operations."""
-
-    kinds: dict[str, str]  # of variables
-    space: dict[str, object]
-    given: dict[str, Value] = field(default_factory=dict)
-    constants: dict[int, np.generic] = field(default_factory=dict)
-    operations: list[tuple[str, int, list[int]]] = field(default_factory=list)
-    variables: dict[str, Value] = field(default_factory=dict)  # as they are now
-    count: int = 0
-    computed: set[int] = field(default_factory=set)
-
-    def new(self, kind: str) -> Value:
-        self.count += 1
-        return Value(self.count - 1, kind)
-
-    def operate(self, name: str, kind: str, *operands: Value) -> Value:
-        out = self.new(kind)
-        self.operations.append((name, out.number, [operand.number for operand in operands]))
-        self.computed.add(out.number)
-        return out
-
-    def value(self, node: ast.expr) -> Value:
-        """The value of an expression. Raises ``NotFusedError``."""
-        handler = _NODES.get(type(node))
-        if handler is None:
-            raise NotFusedError
-        return handler(self, node)
-
-    def float(self, node: ast.expr) -> Value:
-        value = self.value(node)
-        if value.kind != "f32":
-            raise NotFusedError
-        return value
-
-
-def _name(program: Program, node: ast.Name) -> Value:
-    name = node.id
-    if name in program.variables:
-        return program.variables[name]
-    if name not in program.given:
-        program.given[name] = _constant(program, name) if name not in program.kinds else program.new(program.kinds[name])
-    return program.given[name]
-
-
-def _constant(program: Program, name: str) -> Value:
-    number = program.space.get(name)
-    kind = next((kind for kind, type_ in _KINDS.items() if type(number) is type_), None)
-    if kind is None or not isinstance(number, np.generic):
-        raise NotFusedError
-    out = program.new(kind)
-    program.constants[out.number] = number
-    return out
-
-
-_FLOATS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
-_BITS = {ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.LShift: "shift"}
-
-
-def _binary(program: Program, node: ast.BinOp) -> Value:
-    left, right = program.value(node.left), program.value(node.right)
-    if left.kind == right.kind == "f32" and type(node.op) in _FLOATS:
-        return program.operate(_FLOATS[type(node.op)], "f32", left, right)
-    # Integers of others are addresses as a rule: fewer than threads, and no work.
-    are_new = not program.computed.isdisjoint((left.number, right.number))
-    if left.kind == right.kind == "u32" and type(node.op) in _BITS and are_new:
-        if type(node.op) is ast.LShift and not int(program.constants.get(right.number, 32)) < 32:
-            raise NotFusedError
-        return program.operate(_BITS[type(node.op)], "u32", left, right)
-    raise NotFusedError
-
-
-def _call(program: Program, node: ast.Call) -> Value:
-    if isinstance(node.func, ast.Attribute):
-        return _method(program, node.func, node.args)
-    if not isinstance(node.func, ast.Name) or node.func.id not in _CALLS or node.keywords:
-        raise NotFusedError
-    return _CALLS[node.func.id](program, node.args)
-
-
-def _method(program: Program, function: ast.Attribute, arguments: list[ast.expr]) -> Value:
-    """A view as another kind, or 16 bits as 32."""
-    kind = arguments[0].id if len(arguments) == 1 and isinstance(arguments[0], ast.Name) else ""
-    value = program.value(function.value)
-    if function.attr == "view" and kind in _WORDS and value.kind in _WORDS:
-        return Value(value.number, kind)
-    if function.attr == "astype" and kind == "u32" and value.kind == "u16":
-        return program.operate("extend", "u32", value)
-    raise NotFusedError
-
-
-def _literals(nodes: Sequence[ast.expr]) -> tuple:
-    if not all(isinstance(node, ast.Constant) for node in nodes):
-        raise NotFusedError
-    return tuple(node.value for node in nodes if isinstance(node, ast.Constant))
-
-
-def _extreme(program: Program, nodes: list[ast.expr]) -> Value:
-    name, _, has_xor = _literals([nodes[0], *nodes[3:]])
-    if has_xor:
-        raise NotFusedError
-    return program.operate(name, "f32", *map(program.float, nodes[1:3]))
-
-
-def _paired(program: Program, nodes: list[ast.expr]) -> Value:
-    (name,) = _literals(nodes[:1])
-    return program.operate(name, "f32", *map(program.float, nodes[1:]))
-
-
-def _approximate(program: Program, nodes: list[ast.expr], suffix: str = "") -> Value:
-    (name,) = _literals(nodes[:1])
-    if name != "ex2":
-        raise NotFusedError
-    return program.operate(name + suffix, "f32", program.float(nodes[1]))
-
-
-def _narrow(program: Program, nodes: list[ast.expr]) -> Value:
-    name, *how = _literals([nodes[0], *nodes[2:]])
-    if name not in ("f16", "bf16") or tuple(how) != ("rn", False):
-        raise NotFusedError
-    return program.operate(name, "u16", program.float(nodes[1]))
-
-
-def _choose(program: Program, nodes: list[ast.expr]) -> Value:
-    mask, new, old = map(program.value, nodes)
-    if mask.kind != "p" or new.kind not in _WORDS or old.kind != new.kind:
-        raise NotFusedError
-    return program.operate("select", new.kind, mask, new, old)
-
-
-def _of_one(name: str, kind: str) -> Callable[[Program, list[ast.expr]], Value]:
-    return lambda program, nodes: program.operate(name, kind, *map(program.float, nodes))
-
-
-_CALLS: dict[str, Callable[[Program, list[ast.expr]], Value]] = {
-    "extreme": _extreme, "paired": _paired, "approximate": _approximate, "narrow": _narrow, "choose": _choose,
-    "approximate_flushed": lambda program, nodes: _approximate(program, nodes, ".ftz"),
-    "fma32": _of_one("fma", "f32"), "bits32": _of_one("bits", "u32"), "tidy": _of_one("bits", "f32"),
-    "flush": _of_one("flush", "f32"),
-}  # fmt: skip
-_NODES: dict[type[ast.expr], Callable[..., Value]] = {ast.Name: _name, ast.BinOp: _binary, ast.Call: _call}
 
 
 # -- runs --------------------------------------------------------------------------------------------
@@ -194,7 +33,7 @@ class Run:
     def __init__(self, program: Program, lines: list[str], outputs: list[str], space: dict[str, object]):
         self.lines, self.outputs, self.space = lines, outputs, space
         self.inputs = [name for name, value in program.given.items() if value.number not in program.constants]
-        self.dtypes = [np.dtype(_KINDS[program.given[name].kind]) for name in self.inputs]
+        self.dtypes = [np.dtype(KINDS[program.given[name].kind]) for name in self.inputs]
         self.work = len(program.operations)
         self.by_lines: Callable[..., tuple] | None = None
         self.assemble(program)
@@ -212,7 +51,7 @@ class Run:
         for number in program.constants:
             places[number] = len(places)
         self.results: list[tuple[type[np.generic], int]] = []  # of each kind how many
-        for kind, dtype in _KINDS.items():
+        for kind, dtype in KINDS.items():
             some = list(dict.fromkeys(value.number for value in wanted if kinds.get(value.number) == kind))
             self.results += [(dtype, len(some))] if some else []
             for number in some:
@@ -225,13 +64,15 @@ class Run:
         sizes = [dtype.itemsize * strips.STRIP for dtype in self.dtypes] + [0] * len(self.constants)
         sizes += [np.dtype(dtype).itemsize * strips.STRIP for dtype, count in self.results for _ in range(count)]
         self.steps = np.array(sizes + [0] * self.room, np.int64)
-        self.wanted = [(places[value.number], _KINDS[value.kind]) for value in wanted]
+        self.wanted = [(places[value.number], KINDS[value.kind]) for value in wanted]
 
     @staticmethod
     def share_room(program: Program, places: dict[int, int]) -> int:
         """Give results that nobody wants later the numbers of rooms, of which there are so many."""
         last = {number: at for at, (_, _, operands) in enumerate(program.operations) for number in operands}
-        first, free, count, held = len(places), [], 0, set()
+        free: list[int] = []
+        held: set[int] = set()
+        first, count = len(places), 0
         for at, (_, out, operands) in enumerate(program.operations):
             if out not in places:
                 if not free:
@@ -308,7 +149,8 @@ class Run:
         if self.by_lines is None:
             body = with_deletions([*self.lines, f"return {', '.join(self.outputs)},"])
             source = "\n    ".join([f"def run({', '.join(self.inputs)}):", *body])
-            exec(compile(source, "<run>", "exec"), self.space, scope := {})  # the text is the emitter's own
+            scope: dict[str, Callable[..., tuple]] = {}
+            exec(compile(source, "<run>", "exec"), self.space, scope)  # the text is the emitter's own
             self.by_lines = scope["run"]
         return self.by_lines(*values)
 
@@ -336,7 +178,8 @@ class Fuser:
         """The lines, and the pc of each, with runs replaced."""
         used = [set(VARIABLE.findall(line)) for line in lines]
         out: list[str] = []
-        at, pcs = 0, []
+        pcs: list[int] = []
+        at = 0
         while at < len(lines):
             program, end = self.longest(lines, at)
             if len(program.operations) < FEWEST:
@@ -379,7 +222,7 @@ class Fuser:
     def kind_of(self, name: str) -> str | None:
         """The kind of a register's variable, if it is one of ours."""
         kind = self.registers.get(name) if _REGISTER.match(name) else name.partition("_")[2]
-        return kind if kind in _KINDS else None
+        return kind if kind in KINDS else None
 
     def learn(self, line: str, program: Program) -> None:
         """Know the kinds of what a line assigns."""

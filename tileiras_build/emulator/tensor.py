@@ -94,7 +94,7 @@ class Source:
         self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
         self.starts = np.asarray(ctas, np.int64) * (machine.shared_size // CHUNK)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
-        self.issued = self.fetch()
+        self.issued: np.ndarray | None = self.fetch()
         if machine.race is not None:
             machine.race.tensor_reads(ins, self.index, *issuers)
 
@@ -113,6 +113,7 @@ class Source:
     def read(self) -> np.ndarray:
         """The bytes at completion (CTAs, …, 16)."""
         issued, self.issued = self.issued, None
+        assert issued is not None  # an operation is carried out once
         if not (machine_code.is_ready() and are_equal(self.machine.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
             if changed.any():

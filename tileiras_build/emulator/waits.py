@@ -53,7 +53,9 @@ class Waits:
         if not self.flying:
             return False
         wanted = frozenset(positions)
-        found = [(min(wanted & places), i) for i, (places, _) in enumerate(self.flying) if not wanted.isdisjoint(places)]
+        found = [
+            (min(wanted & places), i) for i, (places, _) in enumerate(self.flying) if not wanted.isdisjoint(places)
+        ]
         copies = [self.flying[i][1] for _, i in sorted(found)]
         self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
         for copy in copies:
