@@ -334,7 +334,9 @@ However products are carried out, that is what comes out: steps of one tile alon
 cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`), and, once a process
 has made 2^30 multiplications, by machine code that LLVM makes for this CPU where all sums are (`emulator/machine_code.py`), which
 takes factors of `mma` from the registers that hold them (`emulator/packing.py`); `ldmatrix` is then machine code as well
-(`emulator/matrix_rows.py`). `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
+(`emulator/matrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
+(`emulator/chunks.py`). Instructions that follow each other and take a thread's numbers for themselves are one program over strips
+of the registers (`emulator/fusion.py`, `emulator/strips.py`), once a process has computed 2^23 numbers so; alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
 are, once a process has done each some millions of times (`emulator/elements.py`); where one of the numbers needs a decision - a
 NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.

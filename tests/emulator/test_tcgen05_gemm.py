@@ -94,7 +94,7 @@ OUT: ret;
 """
 
 
-def run_gemm(text: str, tiles: int, columns: int, steps: int, grid: int, races: bool = False):
+def run_gemm(text: str, tiles: int, columns: int, steps: int, grid: int, **options):
     rng = np.random.default_rng(0)
     a = aligned(rng.standard_normal((tiles * ROWS, steps * DEPTH)).astype(np.float16))
     b = aligned(rng.standard_normal((columns, steps * DEPTH)).astype(np.float16))
@@ -105,7 +105,7 @@ def run_gemm(text: str, tiles: int, columns: int, steps: int, grid: int, races: 
         base, shape = memory.map_array(array), array.shape[::-1]
         params.append(TensorMap("f16", base, shape, (array.strides[0],), (DEPTH, rows), (1, 1), "128B").encode())
     params += [memory.map_array(c).to_bytes(8, "little"), tiles.to_bytes(4, "little"), steps.to_bytes(4, "little")]
-    emulator.run_ptx(text, "k", grid, None, params, memory=memory, check_races=races)
+    emulator.run_ptx(text, "k", grid, None, params, memory=memory, **options)
     return c, a.astype(np.float64) @ b.astype(np.float64).T
 
 
@@ -130,7 +130,7 @@ def test_a_missing_wait_is_found(missing, message):
 
 # -- the race check ----------------------------------------------------------------------------------
 def test_the_race_check_passes_it():
-    got, want = run_gemm(gemm(64), 5, 64, 4, 2, races=True)
+    got, want = run_gemm(gemm(64), 5, 64, 4, 2, check_races=True)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
@@ -143,15 +143,15 @@ def test_a_stage_freed_before_its_product_has_read_it():
     early = text.replace(FREE_STAGE, "").replace("or.b64 d0, e0", FREE_STAGE + "or.b64 d0, e0")
     assert early.count(FREE_STAGE) == text.count(FREE_STAGE) == 1
     with pytest.raises(emulator.EmulatorFault, match="an operation of tensor memory read it .* before this copy"):
-        run_gemm(early, 5, 64, 4, 1, races=True)
+        run_gemm(early, 5, 64, 4, 1, check_races=True)
 
 
 def test_a_product_before_its_tile_is_there():
     with pytest.raises(emulator.EmulatorFault, match="an operation of tensor memory read it .* before this copy"):
-        run_gemm(gemm(64, issuer_waits=False), 1, 64, 4, 1, races=True)
+        run_gemm(gemm(64, issuer_waits=False), 1, 64, 4, 1, check_races=True)
 
 
 def test_columns_before_their_address_is_stored():
     early = gemm(64).replace("tcgen05.fence::before_thread_sync; bar.sync 0;", "bar.warp.sync -1;")
     with pytest.raises(emulator.EmulatorFault, match="tcgen05.alloc.* with no barrier before this"):
-        run_gemm(early, 1, 64, 1, 1, races=True)
+        run_gemm(early, 1, 64, 1, 1, check_races=True)

@@ -119,8 +119,10 @@ def _double(value: float) -> str:
 
 def _power(smallest: str) -> str:
     """IR of 2^x: with n the integer next to x, the Taylor series of 2^(x - n) of degree 13, whose rest is below 2^-57 of the
-    sum; the exponent is added to the bits. What may round to either of two float32 (2^-48 of the sum from the middle, as in
-    ``functions.py``) is bad. ``smallest`` says what becomes of results below 2^-126."""
+    sum; the exponent is added to the bits. The sum, by Horner's rule with fused steps, is off by less than two units in its last
+    place: half of one by the last step, less than half by those before and by the last coefficients, whose numbers are at most
+    half as large each. What lies within eight of them of the middle of two float32 is bad. ``smallest`` says what becomes of
+    results below 2^-126."""
     lines = [
         f"  %p13 = fadd <8 x double> splat (double {_double(math.log(2) ** 13 / math.factorial(13))}), zeroinitializer"
     ]
@@ -149,9 +151,9 @@ _POWER = """  %nan = fcmp uno <8 x float> %x0, zeroinitializer
   %bits = add <8 x i64> %p0.bits, %exponent
   %power = bitcast <8 x i64> %bits to <8 x double>
   %rounded = fptrunc <8 x double> %power to <8 x float>
-  %from.middle = sub <8 x i64> %bits, splat (i64 268435392)
+  %from.middle = sub <8 x i64> %bits, splat (i64 268435448)
   %dropped = and <8 x i64> %from.middle, splat (i64 536870911)
-  %near = icmp ule <8 x i64> %dropped, splat (i64 128)
+  %near = icmp ule <8 x i64> %dropped, splat (i64 16)
   %at.low = select <8 x i1> %low, <8 x float> zeroinitializer, <8 x float> %rounded
   %y = select <8 x i1> %high, <8 x float> splat (float 0x7FF0000000000000), <8 x float> %at.low
 {smallest}

@@ -8,13 +8,14 @@ another kind of the same width makes a view, once per definition.
 
 from __future__ import annotations
 
-import re
 import struct
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from .faults import UnsupportedInstruction
+from .fusion import Fuser
+from .lifetimes import with_deletions
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
 from .syntax import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
@@ -37,9 +38,6 @@ _TYPE_KINDS = {
     "f16x2": "u32", "bf16x2": "u32", "tf32": "u32", "f32x2": "u64", "u16x2": "u32", "s16x2": "u32",
     "u8x4": "u32", "s8x4": "u32",
 }  # fmt: skip
-
-
-_VARIABLE = re.compile(r"\b[rt]\d+(?:_[suf]\d+)?\b")
 
 
 def kind_of(type_: str) -> str:
@@ -70,6 +68,7 @@ class Emitter:
         self.noted = Chains()  # products that are still to be emitted
         self.pairs: dict[int, tuple[Half, Half]] = {}  # register slot -> its halves, where they are known
         self.postponed: dict[int, str] = {}  # register slot -> source of its value, which nobody has read yet
+        self.kinds: dict[str, str] = {}  # of the registers' own variables
 
     # -- text ----------------------------------------------------------------------------------------
     def line(self, text: str) -> None:
@@ -142,6 +141,7 @@ class Emitter:
             names = self.complete(register.index)
         if names is None:
             names = self.versions[register.index] = {register.kind: f"r{register.index}"}
+            self.kinds[f"r{register.index}"] = register.kind
             self.loads.append(register.index)
         found = names.get(kind)
         if found is None:
@@ -261,6 +261,7 @@ class Emitter:
             expression = f"choose({self.predicate}, {expression}, {old})"
         name = f"r{slot}"
         self.line(f"{name} = {expression}")
+        self.kinds[name] = canonical
         self.versions[slot] = {canonical: name}
         if extra is not None:
             self.versions[slot][kind] = extra
@@ -290,26 +291,11 @@ class Emitter:
         for slot in reversed(self.loads):
             self.lines.insert(0, f"r{slot} = R[{slot}]")
             self.origin.insert(0, self.origin[0])
-        self.free_dead_variables()
+        fuser = Fuser(self.kinds, self.space, lambda run: self.constant(run, "run"))
+        lines, self.origin = fuser.fuse(self.lines, self.origin)
+        self.lines = with_deletions(lines)
         self.origin = [self.origin[0]] * 2 + self.origin
         return "\n    ".join([f"def {self.name}(g):", "R = g.R", *self.lines]) + "\n"
-
-    def free_dead_variables(self):
-        """Delete each variable after its last use: the next result then reuses memory that is still in the cache."""
-        last: dict[str, int] = {}
-        for at, line in enumerate(self.lines):
-            for name in _VARIABLE.findall(line):
-                last[name] = at
-        dying: dict[int, list[str]] = {}
-        for name, at in last.items():
-            dying.setdefault(at, []).append(name)
-        lines, origin = [], []
-        for at, (line, pc) in enumerate(zip(self.lines, self.origin)):
-            names = dying.get(at)
-            single = not line.startswith(("return", "if "))
-            lines.append(f"{line}; del {', '.join(names)}" if names and single else line)
-            origin.append(pc)
-        self.lines, self.origin = lines, origin
 
 
 def items_of(operand) -> list:

@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from . import kept
 from .cluster import Clusters
 from .counting import count_run
 from .cta_barriers import CtaBarriers
@@ -59,10 +60,9 @@ class Machine:
         if not program.dynamic and not self.dynamic_shared:
             self.shared_size = -(-program.shared_static // 16) * 16
         self.shared_limit = program.dynamic_base + self.dynamic_shared if program.dynamic else program.shared_static
-        self.shared = np.full(max(self.shared_size, 16) * self.ctas + 64, POISON, np.uint8)[
-            : max(self.shared_size, 16) * self.ctas
-        ]
         self.shared_size = max(self.shared_size, 16)
+        self.shared = kept.take("shared memory", self.shared_size * self.ctas + 64)[: self.shared_size * self.ctas]
+        self.shared.fill(POISON)
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
         self.race = self.watch = self.flight = None
@@ -122,6 +122,7 @@ class Machine:
         self.waits.check_end()
         if self.tensor:
             self.tensor.finish()
+        kept.give("shared memory", self.shared)
 
     def explain(self, error: Exception):
         """Name the PTX instruction of an unexpected Python error inside generated code."""

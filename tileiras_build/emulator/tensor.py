@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import kept, machine_code
+from .chunks import are_equal, gather
 from .descriptor import CHUNK
 from .faults import EmulatorFault
 
@@ -90,31 +92,41 @@ class Source:
     def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
         """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
         self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
-        start = (ctas * (machine.shared_size // CHUNK)).reshape(-1, *[1] * chunks.ndim)
-        self.index = start + chunks
-        self.issued = self.fetch()
+        self.starts = np.asarray(ctas, np.int64) * (machine.shared_size // CHUNK)
+        self.chunks = np.ascontiguousarray(chunks, np.int64)
+        self.issued: np.ndarray | None = self.fetch()
         if machine.race is not None:
             machine.race.tensor_reads(ins, self.index, *issuers)
 
+    @property
+    def index(self) -> np.ndarray:
+        """The chunks in the batch's shared memory (CTAs, …)."""
+        return self.starts.reshape(-1, *[1] * self.chunks.ndim) + self.chunks
+
     def fetch(self) -> np.ndarray:
-        return np.ascontiguousarray(self.machine.shared_view(np.complex128)[self.index])
+        if not machine_code.is_ready():
+            return np.ascontiguousarray(self.machine.shared_view(np.complex128)[self.index])
+        out = np.empty((len(self.starts), *self.chunks.shape), np.complex128)
+        gather(self.machine.shared, None, self.starts, self.chunks, out)
+        return out
 
     def read(self) -> np.ndarray:
         """The bytes at completion (CTAs, …, 16)."""
-        now = self.fetch()
-        changed = (now.view(np.uint64) != self.issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
-        if changed.any():
-            why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
-            fault(self.machine, self.ins, why, self.ctas[int(np.argmax(changed))])
-        self.issued = None
-        return now[..., None].view(np.uint8)
+        issued, self.issued = self.issued, None
+        assert issued is not None  # an operation is carried out once
+        if not (machine_code.is_ready() and are_equal(self.machine.shared, self.starts, self.chunks, issued)):
+            changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
+            if changed.any():
+                why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
+                fault(self.machine, self.ins, why, self.ctas[int(np.argmax(changed))])
+        return issued[..., None].view(np.uint8)
 
 
 class TensorMemory:
     def __init__(self, machine):
         ctas, warps = machine.ctas, -(-machine.threads // 32)
         self.machine, self.warps = machine, warps
-        self.cells = np.empty((ctas, COLUMNS, LANES), np.uint32)
+        self.cells = kept.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
@@ -165,6 +177,7 @@ class TensorMemory:
         for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
             count = int((self.owner[cta] != FREE).sum())
             fault(self.machine, self.sources[cta], f"{count} columns of tensor memory are still allocated at exit", cta)
+        kept.give("tensor memory", self.cells)
 
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:

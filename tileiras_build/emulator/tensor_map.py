@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -130,19 +130,19 @@ class TensorMap:
     def kind(self) -> Element:
         return ELEMENTS[self.element]
 
-    @property
+    @cached_property
     def counts(self) -> tuple[int, ...]:
         """Elements of a box along each dimension; the stride of dimension 0 does not count. Of columns: of a row, rows."""
         if self.columns is not None:
             return self.columns.channels, WIDE_PIXELS if self.columns.wide == WIDE_MODES[2] else self.columns.pixels
         return (self.box[0], *(-(-b // s) for b, s in zip(self.box[1:], self.element_strides[1:])))
 
-    @property
+    @cached_property
     def data_bytes(self) -> int:
         """Of a row of a box in global memory."""
         return self.counts[0] * self.kind.bytes
 
-    @property
+    @cached_property
     def row_bytes(self) -> int:
         """Of a row of a box in shared memory."""
         return self.data_bytes * CHUNK // self.kind.packed
@@ -152,14 +152,27 @@ class TensorMap:
         """Bytes between rows of a box in shared memory: a swizzled row takes the whole span."""
         return SPAN[self.swizzle] or self.row_bytes
 
-    @property
+    @cached_property
     def rows(self) -> int:
         return int(np.prod(self.counts[1:], dtype=np.int64))
 
-    @property
+    @cached_property
     def box_bytes(self) -> int:
         """What a copy of a box completes on its mbarrier: padding does not count."""
         return self.rows * self.data_bytes
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether boxes are rows of whole chunks that are copied as they are, at places that their corners and counts say."""
+        tiled = self.columns is None and not self.gathers
+        unchanged = self.kind.bits == 8 and self.kind.packed == CHUNK and self.element != "tf32"
+        return tiled and unchanged and self.row_bytes % CHUNK == 0
+
+    @cached_property
+    def extents(self) -> np.ndarray:
+        """How many places of the tensor a box reaches over along each dimension; the stride of dimension 0 does not count."""
+        counts, steps = self.counts, self.element_strides
+        return np.array([counts[0], *((count - 1) * step + 1 for count, step in zip(counts[1:], steps[1:]))])
 
     def problem(self) -> str | None:
         """Why cuTensorMapEncodeTiled would refuse the map (CUDA driver API, "Tensor Map Object Management")."""

@@ -7,14 +7,28 @@ A bulk copy lands when a thread looks at its mbarrier or nobody can run: the lat
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 import numpy as np
 
 from .faults import DEADLOCK, EmulatorFault
 from .mbarrier_words import describe
+from .syntax import Instruction
 
 SHOWN = 6  # waits that a deadlock message describes
 FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
 HOPELESS = 200_000  # the same with others that run
+
+
+class Lands(Protocol):
+    """What is on its way: copies, and commits of tensor cores. ``flat``: the threads that have issued it."""
+
+    ins: Instruction
+    flat: np.ndarray
+    landed: bool
+
+    def land(self, machine) -> None: ...
 
 
 class Waits:
@@ -23,27 +37,30 @@ class Waits:
     def __init__(self, machine):
         self.machine = machine
         self.sleepers: dict[int, list] = {}
-        self.flying: dict[int, list] = {}
+        self.flying: list[tuple[frozenset[int], Lands]] = []  # (mbarriers, copy), in the order of issue
         self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
         self.revived_at = -1
         self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
         self.failures = 0  # failed tests since the last change, whoever runs
 
     # -- copies --------------------------------------------------------------------------------------
-    def fly(self, positions, copy) -> None:
+    def fly(self, positions: np.ndarray, copy: Lands) -> None:
         """``copy.land(machine)`` completes bytes on the mbarriers at ``positions``."""
-        for position in set(positions.tolist()):
-            self.flying.setdefault(position, []).append(copy)
+        self.flying.append((frozenset(positions.tolist()), copy))
 
-    def land(self, positions) -> bool:
-        """Finish the copies in flight towards these mbarriers; whether there were any."""
+    def land(self, positions: Iterable[int]) -> bool:
+        """Finish the copies in flight towards these mbarriers, of the first one first; whether there were any."""
         if not self.flying:
             return False
-        found = sorted(self.flying.keys() & set(positions.tolist()))
-        for position in found:
-            for copy in self.flying.pop(position, ()):
-                copy.land(self.machine)
-        return bool(found)
+        wanted = frozenset(positions)
+        found = [
+            (min(wanted & places), i) for i, (places, _) in enumerate(self.flying) if not wanted.isdisjoint(places)
+        ]
+        copies = [self.flying[i][1] for _, i in sorted(found)]
+        self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
+        for copy in copies:
+            copy.land(self.machine)
+        return bool(copies)
 
     # -- sleepers ------------------------------------------------------------------------------------
     def sleep(self, group, positions) -> None:
@@ -67,7 +84,7 @@ class Waits:
         """Nobody can run: land a copy, or let the sleepers' waits fail once. Whether somebody can run now."""
         if self.flying:
             before = self.changes
-            self.land(np.array(list(self.flying)))
+            self.land(frozenset().union(*(places for places, _ in self.flying)))
             if self.machine.ready or self.changes != before:
                 return True
         if not self.sleepers or self.revived_at == self.changes:
@@ -102,12 +119,10 @@ class Waits:
 
     def check_end(self) -> None:
         """All threads have exited: nothing may be on its way into their shared memory."""
-        for copies in self.flying.values():
-            for copy in copies:
-                if not copy.landed:
-                    raise self.unfinished(
-                        copy, "the kernel ends while this copy to shared memory is in flight (nobody waits for it)"
-                    )
+        for _, copy in self.flying:
+            if not copy.landed:
+                why = "the kernel ends while this copy to shared memory is in flight (nobody waits for it)"
+                raise self.unfinished(copy, why)
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
         cta, tid = divmod(int(copy.flat[0]), self.machine.threads)

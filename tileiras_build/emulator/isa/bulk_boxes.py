@@ -12,9 +12,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from .. import tensor_map
+from .. import chunks, machine_code, tensor_map
 from ..counting import count_bulk
 from ..faults import OTHER, OUT_OF_BOUNDS, EmulatorFault
+from ..tensor import rows_of
 from ..watch import flight_of
 from .mbarrier import change
 
@@ -69,9 +70,9 @@ class Dense:
         """Chunks of a CTA's shared memory."""
         return machine.shared_size // CHUNK
 
-    def where(self, machine) -> tuple[np.ndarray, slice]:
+    def where(self, machine) -> tuple[np.ndarray | slice, slice]:
         """An index of the batch's shared memory as (CTAs, chunks)."""
-        return self.bias // self.per_cta(machine), slice(self.start, self.start + self.count)
+        return rows_of(self.bias // self.per_cta(machine)), slice(self.start, self.start + self.count)
 
 
 @lru_cache(maxsize=1024)
@@ -80,6 +81,12 @@ def row_steps(counts: tuple, steps: tuple) -> np.ndarray:
     rows = int(np.prod(counts[1:], dtype=np.int64))
     grids = np.indices(counts[:0:-1]).reshape(len(counts) - 1, rows)[::-1]
     return grids * np.array(steps[1:], np.int64)[:, None]
+
+
+@lru_cache(maxsize=1024)
+def row_offsets(counts: tuple, steps: tuple, strides: tuple) -> np.ndarray:
+    """Bytes (rows) from the corner of a box to each of its rows."""
+    return (row_steps(counts, steps) * np.array(strides, np.int64)[:, None]).sum(axis=0)
 
 
 class Elements:
@@ -250,6 +257,8 @@ class BoxCopy(Copy):
         if self.landed:
             return
         self.landed = True
+        if self.land_at_once(machine):
+            return
         elements = Elements(self.tensor, self.coordinates)
         writes, base = self.positions is None, self.tensor.base
         view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
@@ -298,8 +307,35 @@ class BoxCopy(Copy):
         if self.tensor.kind.packed < CHUNK:
             data = padded(data, self.tensor.kind.packed)
         self.place(machine, data.view(np.complex128))
+        self.complete(machine)
+
+    def complete(self, machine) -> None:
+        """Tell the mbarriers of bytes that have arrived."""
         bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
         change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
+
+    def land_at_once(self, machine) -> bool:
+        """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
+        tensor, options, dense = self.tensor, machine.options, self.dense
+        is_watched = machine.race is not None or options.block_races is not None or options.unwritten is not None
+        if self.positions is None or dense is None or is_watched or not tensor.is_plain or not machine_code.is_ready():
+            return False
+        at, last = self.coordinates, np.array(tensor.shape) - tensor.extents
+        if (at < 0).any() or (at > last).any():
+            return False
+        corners = at @ np.array((tensor.kind.bytes, *tensor.strides))
+        steps = row_offsets(tensor.counts, tensor.element_strides, tensor.strides)
+        low, high = tensor.base + int(corners.min()), tensor.base + int(corners.max() + steps[-1]) + tensor.data_bytes
+        region = machine.memory.find(low)
+        if region is None or high > region.base + region.size:
+            return False
+        count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
+        source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
+        row_chunks = tensor.row_bytes // CHUNK
+        marks = machine.flight.marks[CHUNK]
+        chunks.land(machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle)
+        self.complete(machine)
+        return True
 
     def place(self, machine, data: np.ndarray) -> None:
         """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""

@@ -151,7 +151,7 @@ class BarrierSite:
         check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not done.all():
-            if group.m.waits.land(index[~done]):
+            if group.m.waits.land(index[~done].tolist()):
                 done = group.m.shared_view(_u64)[index] >> _u64(63) != wanted
             if not done.all():
                 event = self.wait(group, selection, index, done, sleeps)

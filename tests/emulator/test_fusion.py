@@ -1,0 +1,127 @@
+"""Lines of generated functions that become one run of machine code: the same values, whatever they are given."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from test_strips import can
+
+from tileiras_build.emulator import fusion, numerics, strips
+from tileiras_build.emulator.formats import NAMESPACE as FORMATS
+from tileiras_build.emulator.fusion import Fuser, Run
+from tileiras_build.emulator.runtime import NAMESPACE
+
+SHAPE = (16, 128)
+KINDS = {"r1": "f32", "r2": "u32", "r3": "f32", "r4": "u32", "r5": "p", "r6": "f32", "r7": "u32", "r8": "u64"}
+SPACE = {
+    **NAMESPACE, **numerics.NAMESPACE, **FORMATS, "f32": np.float32, "u32": np.uint32, "u64": np.uint64,
+    "k_f32_1": np.float32(1.5), "k_u32_2": np.uint32(16),
+}  # fmt: skip
+LINES = [
+    "t1 = paired('fma', r1, k_f32_1, r2.view(f32))",
+    "t2 = extreme('max', extreme('max', t1, r1, False, False), r3, False, False)",
+    "r3 = approximate_flushed('ex2', t2)",
+    "r6 = r3 * r1",
+    "t3 = narrow('f16', r3, 'rn', False)",
+    "t4 = narrow('f16', r6, 'rn', False)",
+    "r4 = t3.astype(u32) | (t4.astype(u32) << k_u32_2)",
+    "r2 = r6.view(u32)",
+    "r7 = choose(r5, r2, r4)",
+]
+AFTER = ["R[3] = r3", "R[4] = r4", "R[2] = r2", "R[7] = r7"]
+
+
+def fuse(lines: list[str]) -> tuple[list[str], list[Run]]:
+    """(the lines with calls, the runs)."""
+    runs: list[Run] = []
+
+    def name(run: Run) -> str:
+        runs.append(run)
+        return f"run_{len(runs)}"
+
+    loads = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
+    found, pcs = Fuser(KINDS, SPACE, name).fuse(
+        [*loads, *lines, *AFTER], list(range(len(loads) + len(lines) + len(AFTER)))
+    )
+    assert len(found) == len(pcs) and pcs == sorted(pcs)
+    return found, runs
+
+
+def execute(lines: list[str], runs: list[Run], values: dict[int, np.ndarray]) -> list[bytes]:
+    """The registers after the lines, broadcast to the group's shape."""
+    registers = dict(values)
+    scope = {**SPACE, **{f"run_{i + 1}": run for i, run in enumerate(runs)}, "R": registers}
+    scope["g"] = SimpleNamespace(shape=SHAPE, size=SHAPE[0] * SHAPE[1])
+    with np.errstate(all="ignore"):
+        exec("\n".join(lines), scope)
+    return [np.broadcast_to(registers[i], SHAPE).tobytes() for i in (3, 4, 2, 7)]
+
+
+def values_of(rng) -> dict[int, np.ndarray]:
+    """Registers of every shape that a value may have."""
+    return {
+        1: rng.uniform(-2, 2, SHAPE).astype(np.float32), 2: rng.uniform(-2, 2, (1, SHAPE[1])).astype(np.float32).view(np.uint32),
+        3: np.float32(-1), 5: (np.arange(SHAPE[0]) % 2 == 0)[:, None],
+    }  # fmt: skip
+
+
+def by_lines(values: dict[int, np.ndarray]) -> list[bytes]:
+    return execute([*(f"r{i} = R[{i}]" for i in (1, 2, 3, 5)), *LINES, *AFTER], [], values)
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """How many strips were bad, of each program that has run."""
+    found, run = [], strips.run
+
+    def noted(*arguments):
+        found.append(run(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(strips, "run", noted)
+    monkeypatch.setattr(strips, "BEFORE", -1)
+    return found
+
+
+def test_lines_become_one_run():
+    found, runs = fuse(LINES)
+    assert len(runs) == 1 and len(found) == 4 + 1 + len(AFTER)
+    assert runs[0].inputs == ["r1", "r2", "r3", "r5"] and set(runs[0].outputs) == {"r3", "r4", "r2", "r7"}
+
+
+@can
+def test_a_run_has_the_values_of_its_lines(machine):
+    values = values_of(np.random.default_rng(0))
+    assert execute(*fuse(LINES), values) == by_lines(values)
+    assert len(machine) == 1 and not machine[0].all()
+
+
+@can
+def test_bad_strips_are_computed_by_the_lines(machine):
+    values = values_of(np.random.default_rng(0))
+    values[1][3, 5] = np.nan
+    values[1][9, 100] = np.inf
+    assert execute(*fuse(LINES), values) == by_lines(values)
+    assert 0 < machine[0].sum() < len(machine[0]) / 2
+
+
+@pytest.mark.parametrize("why", ["the process has computed little", "few threads", "another type"])
+def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeypatch):
+    values = values_of(np.random.default_rng(0))
+    if why == "the process has computed little":
+        monkeypatch.setattr(strips, "BEFORE", 1 << 62)
+    elif why == "few threads":
+        monkeypatch.setattr(fusion, "SMALLEST", 1 << 20)
+    else:
+        values[5] = values[5].astype(np.uint8)
+    assert execute(*fuse(LINES), values) == by_lines(values) and not machine
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["r8 = r8 + r8", "t9 = R[1]", "g.step(r1)", "r1 = rounded('add', 'rz', r1, r3)", "r6 = extreme('max', r1, r3, False, True)",
+     "r2 = r4 | r4", "r6 = t99 + r1"],
+)  # fmt: skip
+def test_a_line_that_no_row_computes_stays(line):
+    found, runs = fuse([line, *LINES[:2]])
+    assert not runs and line in found

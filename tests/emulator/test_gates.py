@@ -1,0 +1,74 @@
+"""Kernels with all that machine code may do by machine code: the bytes that NumPy makes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from ptx_kernels import aligned, kernel, run
+from test_tcgen05_gemm import gemm, run_gemm
+from warp_specialised import multiply
+
+from tileiras_build.emulator import chunks, elements, machine_code, strips
+from tileiras_build.emulator.jit import has
+
+THREADS, CTAS = 128, 32
+
+
+def of_warpgroups() -> bytes:
+    """TMA, wgmma on shared memory, stmatrix."""
+    return multiply(256, 384, 192, 2, sums="exact")[0].tobytes()
+
+
+def of_tensor_memory() -> bytes:
+    """TMA and tcgen05."""
+    return run_gemm(gemm(64), 3, 64, 3, 2, sums="exact")[0].tobytes()
+
+
+def of_warps() -> bytes:
+    """ldmatrix, mma, and operations on what they make."""
+    source = aligned(np.random.default_rng(0).uniform(-1, 1, (CTAS, 4 * THREADS)).astype(np.float16))
+    body = f""".shared .align 128 .b8 s[{8 * THREADS}]; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0;
+    mad.wide.u32 u4, t2, 8, u0; ld.global.v2.u32 {{t8, t9}}, [u4]; mov.u32 t3, s; mad.lo.u32 t4, t0, 8, t3; st.shared.v2.u32 [t4], {{t8, t9}};
+    bar.sync 0; and.b32 t5, t0, 63; mad.lo.u32 t4, t5, 16, t3; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{t8, t9, t10, t11}}, [t4];
+    ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {{t12, t13}}, [t4]; mov.f32 f0, 0f00000000; mov.f32 f1, f0; mov.f32 f2, f0; mov.f32 f3, f0;
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{f0, f1, f2, f3}}, {{t8, t9, t10, t11}}, {{t12, t13}}, {{f0, f1, f2, f3}};
+    max.f32 f4, f0, f1; max.f32 f5, f2, f3; max.f32 f4, f4, f5; sub.f32 f0, f0, f4; sub.f32 f1, f1, f4; fma.rn.f32 f2, f2, f3, f4;
+    ex2.approx.ftz.f32 f0, f0; ex2.approx.ftz.f32 f1, f1; ex2.approx.f32 f3, f3; mul.f32 f3, f3, f2; cvt.rn.f16x2.f32 t8, f0, f1;
+    cvt.rn.bf16x2.f32 t9, f2, f3; mad.wide.u32 u4, t2, 8, u1; st.global.v2.u32 [u4], {{t8, t9}};"""
+    out = aligned(np.zeros((CTAS, 2 * THREADS), np.uint32))
+    run(kernel(body, 2, THREADS), source, out, grid=CTAS, sums="exact")
+    return out.tobytes()
+
+
+USES = {
+    of_warpgroups: {(chunks, "land"), (chunks, "gather"), (machine_code, "add")},
+    of_tensor_memory: {(chunks, "land"), (machine_code, "add")},
+    of_warps: {(strips, "run")},
+}
+
+
+@pytest.fixture
+def open_gates(monkeypatch):
+    """A call that lets this process use machine code from then on, as if it had computed much."""
+
+    def open_all() -> None:
+        monkeypatch.setattr(machine_code, "BEFORE", -1)
+        monkeypatch.setattr(strips, "BEFORE", -1)
+        for name, operation in list(elements.OPERATIONS.items()):
+            monkeypatch.setitem(elements.OPERATIONS, name, dataclasses.replace(operation, before=-1))
+
+    return open_all
+
+
+@pytest.mark.skipif(not all(map(has, strips.FEATURES)), reason="this CPU has no fused multiply-add")
+@pytest.mark.parametrize("launch", USES, ids=lambda launch: launch.__name__)
+def test_machine_code_makes_the_bytes_of_numpy(launch, open_gates, monkeypatch):
+    called = set()
+    for module, name in USES[launch]:
+        function = getattr(module, name)
+        noted = lambda *given, function=function, key=(module, name): (called.add(key), function(*given))[1]
+        monkeypatch.setattr(module, name, noted)
+    closed = launch()
+    assert not called
+    open_gates()
+    assert launch() == closed and called == USES[launch]

@@ -1,0 +1,87 @@
+"""Programs of operations on strips: each row is NumPy's, and says what it cannot do."""
+
+import numpy as np
+import pytest
+from test_elements import OPERATIONS as BY_ELEMENTS
+from test_elements import finite, ties
+
+from tileiras_build.emulator import elements, numerics, strips
+from tileiras_build.emulator.formats import narrow
+from tileiras_build.emulator.jit import address, has
+
+SIZE = 2 * strips.STRIP + 8  # the last strip is not whole
+NEVER = 1 << 62
+can = pytest.mark.skipif(not all(map(has, strips.FEATURES)), reason="this CPU has no fused multiply-add")
+u32, f32 = np.uint32, np.float32
+NUMPY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fma": numerics.fma32,
+    "max": lambda x, y: numerics.extreme("max", x, y), "min": lambda x, y: numerics.extreme("min", x, y),
+    "ex2": lambda x: numerics.approximate("ex2", x), "ex2.ftz": lambda x: numerics.approximate_flushed("ex2", x),
+    "f16": lambda x: narrow("f16", x), "bf16": lambda x: narrow("bf16", x), "flush": numerics.flush, "bits": numerics.bits32,
+    "select": np.where, "extend": lambda x: x.astype(u32), "or": np.bitwise_or, "and": np.bitwise_and,
+    "xor": np.bitwise_xor, "shift": np.left_shift,
+}  # fmt: skip
+TYPES = {"float": np.float32, "i32": np.uint32, "i16": np.uint16, "i8": np.bool_}
+
+
+def test_every_row_has_numbers_to_compare_with():
+    assert set(NUMPY) == set(strips.ROWS) and set(BY_ELEMENTS) <= set(NUMPY)
+
+
+def run(name: str, values: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """(results, bad strips) of one operation."""
+    row = strips.ROWS[name]
+    out = np.zeros(SIZE, TYPES[row.result])
+    arrays = [*values, out]
+    steps = [0 if len(array) == strips.STRIP else array.itemsize * strips.STRIP for array in arrays]
+    operands = [*range(len(values)), 0, 0, 0][:3]
+    program = np.array([[strips.NUMBERS[name], len(values), *operands]])
+    bad = strips.run(program, np.array([address(array) for array in arrays]), np.array(steps), SIZE)
+    return out, bad
+
+
+def operands_of(name: str, rng) -> list[np.ndarray]:
+    kinds = strips.ROWS[name].operands
+    values = {
+        "float": lambda: finite(rng)[:SIZE], "i32": lambda: rng.integers(0, 1 << 32, SIZE, np.uint32),
+        "i16": lambda: rng.integers(0, 1 << 16, SIZE, np.uint16), "i8": lambda: rng.integers(0, 2, SIZE).astype(bool),
+    }  # fmt: skip
+    given = [values[kind]() for kind in kinds]
+    if name == "shift":
+        given[1] %= 32
+    if name == "bf16":
+        given[0][:64] = ties(given[0][:64])
+    if name.startswith("ex2"):
+        given[0] = (200 * np.sin(np.arange(SIZE))).astype(np.float32)
+        given[0][: strips.STRIP] /= 2  # results of normal numbers
+    if name in ("max", "min"):
+        given[1][:64] = -given[0][:64]
+    return given
+
+
+@can
+@pytest.mark.parametrize("name", strips.ROWS)
+@np.errstate(all="ignore")
+def test_a_strip_has_the_bits_of_numpy_or_is_bad(name, monkeypatch):
+    monkeypatch.setattr(elements, "FEWEST", NEVER)
+    given = operands_of(name, np.random.default_rng(0))
+    out, bad = run(name, given)
+    expected = np.asarray(NUMPY[name](*given))
+    good = ~np.repeat(bad, strips.STRIP)[:SIZE]
+    assert good.any() and out[good].tobytes() == expected[good].view(out.dtype).tobytes()
+
+
+@can
+@pytest.mark.parametrize("name", [name for name, row in strips.ROWS.items() if "float" in row.operands])
+def test_a_strip_with_a_nan_is_bad(name):
+    given = [np.ones(SIZE, TYPES[kind]) for kind in strips.ROWS[name].operands]
+    given[0][strips.STRIP + 3] = np.nan
+    _, bad = run(name, given)
+    assert bad.tolist() == [False, True, False]
+
+
+@can
+def test_a_value_may_be_the_same_in_all_strips():
+    x, y = np.arange(SIZE, dtype=np.float32), np.full(strips.STRIP, np.float32(3))
+    out, bad = run("mul", [x, y])
+    assert not bad.any() and (out == 3 * x).all()

@@ -1,0 +1,255 @@
+"""Runs of element-by-element lines of a generated function, carried out together by machine code (``strips.py``).
+
+The emitter writes a line of NumPy for each instruction, and a tile of a register for each thread is often as small as what a
+call of NumPy costs. Lines that follow each other, and whose expressions are all of rows of ``strips.ROWS``, become one call of a
+``Run``. It has the lines as well: a process that has not computed enough, values of another type or of few threads, and the
+strips that machine code could not do are theirs. So what a run makes are NumPy's bits.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from . import strips
+from .expressions import KINDS, NotFusedError, Program
+from .jit import address
+from .lifetimes import VARIABLE, with_deletions
+
+FEWEST = 6  # operations of a run that is worth a call
+SMALLEST = 1024  # elements of a value for which machine code pays
+_TARGET = re.compile(r"([rt]\d+(?:_[suf]\d+)?) = (.*)$")
+_REGISTER = re.compile(r"r\d+$")
+_CAST = re.compile(r"\.(?:astype|view)\((f32|u32|s32|u16)\)$")
+
+
+# -- runs --------------------------------------------------------------------------------------------
+class Run:
+    """Lines of a function that ``outputs`` of are used later: called with the group and the values of ``inputs``."""
+
+    def __init__(self, program: Program, lines: list[str], outputs: list[str], space: dict[str, object]):
+        self.lines, self.outputs, self.space = lines, outputs, space
+        self.inputs = [name for name, value in program.given.items() if value.number not in program.constants]
+        self.dtypes = [np.dtype(KINDS[program.given[name].kind]) for name in self.inputs]
+        self.work = len(program.operations)
+        self.by_lines: Callable[..., tuple] | None = None
+        self.assemble(program)
+
+    def assemble(self, program: Program) -> None:
+        """Number the values anew: inputs, constants, results that are outputs by kind, others, which share room."""
+        wanted = [program.variables[name] for name in self.outputs]
+        kinds = {number: _result_kind(name) for name, number, _ in program.operations}
+        places: dict[int, int] = {}
+        for value in program.given.values():
+            if value.number not in program.constants:
+                places[value.number] = len(places)
+        self.numbers = list(program.constants.values())
+        self.constants = [np.full(strips.STRIP, number) for number in self.numbers]
+        for number in program.constants:
+            places[number] = len(places)
+        self.results: list[tuple[type[np.generic], int]] = []  # of each kind how many
+        for kind, dtype in KINDS.items():
+            some = list(dict.fromkeys(value.number for value in wanted if kinds.get(value.number) == kind))
+            self.results += [(dtype, len(some))] if some else []
+            for number in some:
+                places[number] = len(places)
+        self.room = self.share_room(program, places)
+        self.program = np.array(
+            [[strips.NUMBERS[name], places[out], *_three([places[i] for i in ins])] for name, out, ins in program.operations], np.int64
+        )  # fmt: skip
+        self.given = len(self.inputs) + len(self.constants)
+        sizes = [dtype.itemsize * strips.STRIP for dtype in self.dtypes] + [0] * len(self.constants)
+        sizes += [np.dtype(dtype).itemsize * strips.STRIP for dtype, count in self.results for _ in range(count)]
+        self.steps = np.array(sizes + [0] * self.room, np.int64)
+        self.wanted = [(places[value.number], KINDS[value.kind]) for value in wanted]
+
+    @staticmethod
+    def share_room(program: Program, places: dict[int, int]) -> int:
+        """Give results that nobody wants later the numbers of rooms, of which there are so many."""
+        last = {number: at for at, (_, _, operands) in enumerate(program.operations) for number in operands}
+        free: list[int] = []
+        held: set[int] = set()
+        first, count = len(places), 0
+        for at, (_, out, operands) in enumerate(program.operations):
+            if out not in places:
+                if not free:
+                    free.append(first + count)
+                    count += 1
+                places[out] = free.pop()
+                held.add(out)
+            for number in {*operands, out} & held:
+                if last.get(number, at) == at:  # a result that nobody reads is free at once
+                    free.append(places[number])
+                    held.discard(number)
+        return count
+
+    def __call__(self, group, *values) -> Sequence:
+        shape, size = group.shape, group.size
+        if size < SMALLEST or size % strips.LANES or not strips.is_worth_it(self.work * size):
+            return self.slow(*values)
+        steps, keep, bases, is_whole = self.steps, [], [], False
+        for i, (value, dtype) in enumerate(zip(values, self.dtypes)):
+            if value.dtype != dtype:
+                return self.slow(*values)
+            if value.shape == shape:
+                is_whole = True
+                if not value.flags.c_contiguous:
+                    value = np.ascontiguousarray(value)
+                    keep.append(value)
+            elif value.ndim:
+                value = np.ascontiguousarray(np.broadcast_to(value, shape))
+                keep.append(value)
+            else:
+                steps = steps.copy() if steps is self.steps else steps
+                steps[i], value = 0, np.full(strips.STRIP, value)
+                keep.append(value)
+            bases.append(address(value))
+        if not is_whole:
+            return self.slow(*values)
+        results = [np.empty((count, *shape), dtype) for dtype, count in self.results]
+        room = np.empty((self.room, strips.STRIP), np.uint32)
+        self.place(bases, results, room)
+        bad = strips.run(self.program, np.array(bases), steps, size)
+        found = [result[i] for result in results for i in range(len(result))]
+        out = [self.pick(number, dtype, values, found) for number, dtype in self.wanted]
+        return self.repaired(out, values, bad, shape) if bad.any() else out
+
+    def place(self, bases: list[int], results: list[np.ndarray], room: np.ndarray) -> None:
+        """Add the addresses of constants, results and rooms."""
+        bases += map(address, self.constants)
+        for result in results:
+            bases += range(address(result), address(result) + result.nbytes, result[0].nbytes)
+        if self.room:
+            bases += range(address(room), address(room) + room.nbytes, room[0].nbytes)
+
+    def pick(self, number: int, dtype: type[np.generic], values: Sequence, found: list[np.ndarray]):
+        """A wanted value: an input or a result, as the kind of its variable."""
+        if number < self.given:
+            value = [*values, *self.numbers][number]
+        else:
+            value = found[number - self.given]
+        return value if value.dtype == dtype else value.view(dtype)
+
+    def repaired(self, out: list, values: Sequence, bad: np.ndarray, shape: tuple[int, int]) -> Sequence:
+        """The outputs, those of bad strips by the lines."""
+        if 2 * np.count_nonzero(bad) > len(bad):
+            return self.slow(*values)
+        some = np.flatnonzero(np.repeat(bad, strips.STRIP)[: shape[0] * shape[1]])
+        picked = [np.broadcast_to(value, shape).reshape(-1)[some] if value.ndim else value for value in values]
+        for mine, theirs, (number, _) in zip(out, self.slow(*picked), self.wanted):
+            if number >= self.given:
+                mine.reshape(-1)[some] = theirs
+        return out
+
+    def slow(self, *values) -> Sequence:
+        """The outputs by the lines."""
+        if self.by_lines is None:
+            body = with_deletions([*self.lines, f"return {', '.join(self.outputs)},"])
+            source = "\n    ".join([f"def run({', '.join(self.inputs)}):", *body])
+            scope: dict[str, Callable[..., tuple]] = {}
+            exec(compile(source, "<run>", "exec"), self.space, scope)  # the text is the emitter's own
+            self.by_lines = scope["run"]
+        return self.by_lines(*values)
+
+
+def _three(numbers: list[int]) -> list[int]:
+    return [*numbers, *[0] * (strips.RECORD - 2 - len(numbers))]
+
+
+_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16"}
+
+
+def _result_kind(name: str) -> str:
+    return _RESULTS[strips.ROWS[name].result]
+
+
+# -- functions ---------------------------------------------------------------------------------------
+class Fuser:
+    """Finds the runs among the lines of one function, and writes calls for them. ``kinds``: those of registers' variables."""
+
+    def __init__(self, kinds: dict[str, str], space: dict[str, object], name: Callable[[Run], str]):
+        self.registers, self.space, self.name = kinds, space, name
+        self.kinds: dict[str, str] = {}  # of variables before the line that is looked at
+
+    def fuse(self, lines: list[str], origin: list[int]) -> tuple[list[str], list[int]]:
+        """The lines, and the pc of each, with runs replaced."""
+        used = [set(VARIABLE.findall(line)) for line in lines]
+        out: list[str] = []
+        pcs: list[int] = []
+        at = 0
+        while at < len(lines):
+            program, end = self.longest(lines, at)
+            if len(program.operations) < FEWEST:
+                end = max(end, at + 1)
+                for line in lines[at:end]:
+                    self.learn(line, program)
+                out, pcs = out + lines[at:end], pcs + origin[at:end]
+            else:
+                out.append(self.replaced(program, lines, at, end, used))
+                pcs.append(origin[at])
+            at = end
+        return out, pcs
+
+    def longest(self, lines: list[str], at: int) -> tuple[Program, int]:
+        """The program of as many lines as have one from number ``at`` on, and the number of the line after them."""
+        program = Program(self.kinds, self.space)
+        while at < len(lines) and self.add(program, lines[at]):
+            at += 1
+        return program, at
+
+    def add(self, program: Program, line: str) -> bool:
+        """Add a line to a program, if it can be."""
+        found = _TARGET.match(line)
+        if found is None:
+            return False
+        name, text = found.groups()
+        kind = self.kind_of(name)
+        given, count = dict(program.given), len(program.operations)
+        if VARIABLE.fullmatch(text) and kind is not None and text not in program.variables and text not in self.kinds:
+            self.kinds[text] = kind  # a copy: they are of one kind
+        try:
+            value = program.value(ast.parse(text, mode="eval").body)
+        except NotFusedError:
+            program.given = given
+            del program.operations[count:]
+            return False
+        program.variables[name] = value
+        return True
+
+    def kind_of(self, name: str) -> str | None:
+        """The kind of a register's variable, if it is one of ours."""
+        kind = self.registers.get(name) if _REGISTER.match(name) else name.partition("_")[2]
+        return kind if kind in KINDS else None
+
+    def learn(self, line: str, program: Program) -> None:
+        """Know the kinds of what a line assigns."""
+        targets, _, text = line.rpartition(" = ")
+        told = _CAST.search(text)
+        for name in VARIABLE.findall(targets):
+            found = program.variables.get(name)
+            kind = found.kind if found is not None else self.kind_of(name) or (told[1] if told else None)
+            self.kinds.pop(name, None)
+            if kind is not None:
+                self.kinds[name] = kind
+
+    def replaced(self, program: Program, lines: list[str], at: int, end: int, used: list[set[str]]) -> str:
+        """The call for the lines from ``at`` to ``end``."""
+        outputs = [name for name in program.variables if self.is_read(name, lines, end, used)]
+        for name, value in program.variables.items():
+            self.kinds[name] = value.kind
+        run = Run(program, lines[at:end], outputs, self.space)
+        arguments = ", ".join(["g", *run.inputs])
+        targets = ", ".join(outputs) + ("," if len(outputs) == 1 else "")
+        return f"{targets} = {self.name(run)}({arguments})" if outputs else "pass"
+
+    @staticmethod
+    def is_read(name: str, lines: list[str], at: int, used: list[set[str]]) -> bool:
+        """Whether a variable is read in the lines from ``at`` on before it is assigned anew."""
+        for line, names in zip(lines[at:], used[at:]):
+            if name in names:
+                found = _TARGET.match(line)
+                return found is None or found[1] != name or name in VARIABLE.findall(found[2])
+        return False

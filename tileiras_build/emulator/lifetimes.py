@@ -1,0 +1,26 @@
+"""Variables of generated lines: where they are read, and that they are gone after that.
+
+A value that nobody reads again is deleted at once: the next result then reuses memory that is still in the cache.
+"""
+
+from __future__ import annotations
+
+import re
+
+VARIABLE = re.compile(r"\b[rt]\d+(?:_[suf]\d+)?\b")
+
+
+def with_deletions(lines: list[str]) -> list[str]:
+    """The lines, each of which deletes the variables that it is the last to name."""
+    last: dict[str, int] = {}
+    for at, line in enumerate(lines):
+        for name in VARIABLE.findall(line):
+            last[name] = at
+    dying: dict[int, list[str]] = {}
+    for name, at in last.items():
+        dying.setdefault(at, []).append(name)
+    out = []
+    for at, line in enumerate(lines):
+        is_single = not line.startswith(("return", "if "))
+        out.append(f"{line}; del {', '.join(dying[at])}" if at in dying and is_single else line)
+    return out
