@@ -36,38 +36,28 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 ^bb0(%none: !tile_64x64xf32, %end: i32, %one: i32, %zero: i32, %three: i32):
   %x = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
   %y = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
-  %0 = arith.cmpi %zero, %end {predicate = "slt"} : (i32, i32) -> i1
-  %sum, %last = nv_tileas.if %0 : (i1) -> (!tile_64x64xf32, i32) {
+  nv_tileas.async_wait {pending = 1 : i32}
+  nv_tileas.barrier
+  %0 = nv_tileas.local_load %x, %zero {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
+  %1 = nv_tileas.local_load %y, %zero {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
+  nv_tileas.async_commit
+  %raised = arith.addi %zero, %one : i32
+  %next = arith.remui %raised, %three : i32
+  %sum, %2, %3, %4, %5 = nv_tileas.for %zero, %end, %one initial(%none, %0, %1, %next, %zero) : (i32, i32, i32, !tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) {
+  ^bb0(%6: i32, %7: !tile_64x64xf32, %8: !tile_64x16xf16, %9: !tile_16x64xf16, %10: i32, %11: i32):
+    %12 = nv_tileas.local_load %x, %11 {starts = array<i64: 0, 16>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
+    %13 = nv_tileas.local_load %y, %11 {starts = array<i64: 16, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
+    %more = nv_tileas.dot %8, %9, %7 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %14 = arith.addi %6, %one : i32
     nv_tileas.async_wait {pending = 1 : i32}
     nv_tileas.barrier
-    %1 = nv_tileas.local_load %x, %zero {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
-    %2 = nv_tileas.local_load %y, %zero {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
+    %15 = nv_tileas.local_load %x, %10 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
+    %16 = nv_tileas.local_load %y, %10 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
+    %more_1 = nv_tileas.dot %12, %13, %more {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
     nv_tileas.async_commit
-    %raised = arith.addi %zero, %one : i32
-    %next = arith.remui %raised, %three : i32
-    %3 = arith.addi %zero, %one : i32
-    %4, %5, %6, %7, %8 = nv_tileas.for %3, %end, %one initial(%none, %1, %2, %next, %zero) : (i32, i32, i32, !tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) {
-    ^bb0(%9: i32, %10: !tile_64x64xf32, %11: !tile_64x16xf16, %12: !tile_16x64xf16, %13: i32, %14: i32):
-      %15 = nv_tileas.local_load %x, %14 {starts = array<i64: 0, 16>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
-      %16 = nv_tileas.local_load %y, %14 {starts = array<i64: 16, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-      %more = nv_tileas.dot %11, %12, %10 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
-      nv_tileas.async_wait {pending = 1 : i32}
-      nv_tileas.barrier
-      %17 = nv_tileas.local_load %x, %13 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
-      %18 = nv_tileas.local_load %y, %13 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-      %more_1 = nv_tileas.dot %15, %16, %more {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
-      nv_tileas.async_commit
-      %raised_1 = arith.addi %13, %one : i32
-      %next_1 = arith.remui %raised_1, %three : i32
-      nv_tileas.continue %more_1, %17, %18, %next_1, %13 : (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> ()
-    }
-    %19 = nv_tileas.local_load %x, %8 {starts = array<i64: 0, 16>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
-    %20 = nv_tileas.local_load %y, %8 {starts = array<i64: 16, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-    %more_2 = nv_tileas.dot %5, %6, %4 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
-    %more_3 = nv_tileas.dot %19, %20, %more_2 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
-    nv_tileas.yield %more_3, %7 : (!tile_64x64xf32, i32) -> ()
-  } {
-    nv_tileas.yield %none, %zero : (!tile_64x64xf32, i32) -> ()
+    %raised_1 = arith.addi %10, %one : i32
+    %next_1 = arith.remui %raised_1, %three : i32
+    nv_tileas.continue %more_1, %15, %16, %next_1, %10 : (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> ()
   }
   nv_tileaa.return
 }

@@ -1,19 +1,21 @@
 """Read the first fragments of a product's next tiles before the last step of these is multiplied.
 
-In:    counted loops of one mma.sync product that adds to a sum the loop carries, and local_load of both its operands.
-Out:   such a loop in steps of the instruction's k, behind the first iteration's wait, in an ``if`` that the loop runs at
-       all. It carries the fragments of its first step: an iteration multiplies all steps but the last one while it reads
-       the fragments of the next, gives the stage back, waits for the next stage, reads its first fragments, and
-       multiplies the last step while they come. The last iteration's product stands behind the loop. Where threads have
-       no registers for two steps' fragments, or the product is one step, the loop stays as it is.
+In:    counted loops of one mma.sync product that adds to a sum the loop carries, whose operands all threads copy ahead.
+Out:   such a loop in steps of the instruction's k, behind the first iteration's wait and copies. It carries the fragments of
+       its first step: an iteration multiplies all steps but the last one while it reads the fragments of the next, waits
+       for the next stage, reads its first fragments, and multiplies the last step while they come. Where threads have no
+       registers for two steps' fragments, or the product is one step, the loop stays as it is.
 After: pipeline_loads (all rings have their readers and waits). Before: choose_atoms (it chooses for each reading).
-Sound: the steps of a product are added in order of k, as the instructions of the whole one are. Waits, copies and
-       releases keep their order; a stage is waited for before any of it is read, and given back, or copied to behind the
-       barrier after it, when all of it has been read. Each reads for iterations that run, no other.
+Sound: the steps of a product are added in order of k, as the instructions of the whole one are. Waits, barriers and copies
+       keep their order; a stage is waited for before any of it is read, and all of it has been read at the next barrier,
+       behind which it is copied to. What the last iteration does for one more is not seen: copies past the end are
+       disabled, and the fragments of what they leave, zeros, are not multiplied. Loops whose tiles TMA fetches stay:
+       nothing would end a wait for one more, and their warps wait each for itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,8 +32,6 @@ from ...dialects.nv_tileas.ops import (
     AsyncTiledLoadOp,
     AsyncWaitOp,
     BarrierOp,
-    ConsumerReleaseOp,
-    ConsumerWaitOp,
 )
 from ..analysis.budget import has_registers_for_fragments
 from ..analysis.dot_atoms import atom_named, k_of
@@ -39,17 +39,15 @@ from ..analysis.kinds import is_pure
 from ..analysis.operand_chains import kernel_of, only_accumulates, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import block_of, last_op, row
-from .inserted import Insert, appender, runs_at
+from ..shared.accessors import last_op, row
+from .inserted import Insert, appender, binary, inserter
 from .stepped_operands import SteppedOperand, stepped_operand
 
-ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
+ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))
 DOT = "nv_tileas.dot"
 Values = dict[SSAValue, SSAValue]
 # What an iteration does, beside pure operations, before its product or for later iterations.
-EARLY = frozenset(
-    kind.name for kind in (AsyncWaitOp, BarrierOp, ConsumerWaitOp, AsyncTiledLoadOp, AsyncCommitOp)
-)  # fmt: skip
+EARLY = frozenset(kind.name for kind in (AsyncWaitOp, BarrierOp, AsyncTiledLoadOp, AsyncCommitOp))
 
 
 class CarryFragments(EdgePass):
@@ -66,7 +64,7 @@ class CarryFragments(EdgePass):
 # ---- what an iteration does ------------------------------------------------------------------------
 @dataclass(eq=False)
 class _Parts:
-    """A loop's product, its operands in steps, and what gives its stage back."""
+    """A loop's product, and its operands in steps."""
 
     block: Block
     product: TableOperation
@@ -74,14 +72,14 @@ class _Parts:
     steps: int
 
     @cached_property
-    def releases(self) -> list[Operation]:
-        return [op for op in self.block.ops if op.name == ConsumerReleaseOp.name]
+    def late(self) -> set[Operation]:
+        """The product with its readings."""
+        return {self.product, *(op for operand in self.operands for op in operand.ops)}
 
     @cached_property
     def early(self) -> list[Operation]:
-        """All but the product with its readings, the releases, and the end."""
-        late = {self.product, *self.releases, *(op for operand in self.operands for op in operand.ops)}
-        return [op for op in self.block.ops if op not in late and op is not self.block.last_op]
+        """All but that, and the end."""
+        return [op for op in self.block.ops if op not in self.late and op is not self.block.last_op]
 
     @property
     def before(self) -> list[Operation]:
@@ -105,9 +103,8 @@ class _Parts:
 
     @cached_property
     def handed(self) -> list[SSAValue]:
-        """What the product's iteration tells it: its stage, and what is given back."""
-        readers = [*(operand.reading for operand in self.operands), *self.releases]
-        values = dict.fromkeys(value for op in readers for value in op.operands)
+        """What the product's iteration tells it: its stage."""
+        values = dict.fromkeys(value for operand in self.operands for value in operand.reading.operands)
         return [value for value in values if self.block in (value.owner, getattr(value.owner, "parent", None))]
 
 
@@ -132,12 +129,16 @@ def _is_plain(product: TableOperation) -> bool:
 
 
 def _may_be_ahead(parts: _Parts) -> bool:
-    """Whether nothing else touches memory, and what the next iteration does early needs nothing of this one's product."""
-    late = {parts.product, *parts.releases, *(op for operand in parts.operands for op in operand.ops)}
-    return all(
-        (op.name in EARLY or is_pure(op) and not op.regions) and not any(value.owner in late for value in op.operands)
-        for op in parts.early
-    )
+    """Whether nothing else touches memory, what the next iteration does early needs nothing of this one's product, and
+    nobody asks behind the loop how far it came.
+    """
+    results = row(parts.block.parent_op()).results
+    return all(_is_early(op, parts) for op in parts.early) and not any(list(results[at].uses) for at in parts.others)
+
+
+def _is_early(op: Operation, parts: _Parts) -> bool:
+    acts = op.name not in EARLY and (not is_pure(op) or op.regions)
+    return not acts and not any(value.owner in parts.late for value in op.operands)
 
 
 def _fits(parts: _Parts, job: Job) -> bool:
@@ -147,16 +148,9 @@ def _fits(parts: _Parts, job: Job) -> bool:
 
 # ---- the change ------------------------------------------------------------------------------------
 def _rewrite(loop: TableOperation, parts: _Parts) -> None:
-    """The first iteration's wait, a loop that is one product behind, the last product."""
-    guard = runs_at(loop, loop.lower)
-    body, never = Block(), Block()
-    never.add_op(YieldOp.make([list(loop.initial)], []))
-    _Writer(loop, parts).write(body)
-    made = IfOp.make([guard.results[0]], [result.type for result in loop.results], {}, [Region(body), Region(never)])
-    for op in (guard, made):
-        block_of(loop).insert_op_before(op, loop)
-    for old, new in zip(loop.results, made.results):
-        old.replace_all_uses_with(new)
+    """What the first iteration does early, and a loop whose iterations do that for the next one."""
+    made = _Writer(loop, parts).write(inserter(loop))
+    loop.results[parts.sum].replace_all_uses_with(made.results[0])
     loop.detach()
     loop.erase()
 
@@ -168,19 +162,20 @@ class _Writer:
         self.loop, self.parts = loop, parts
         self.arguments = [parts.block.args[1 + index] for index in parts.others]
 
-    def write(self, target: Block) -> None:
-        loop, parts, insert = self.loop, self.parts, appender(target)
+    def write(self, insert: Insert) -> TableOperation:
+        """The loop, and before it what its first iteration needs."""
+        loop, parts = self.loop, self.parts
         values: Values = dict(zip(parts.block.args, [loop.lower, *loop.initial]))
         fragments = self._begin(values, insert)
         self._copy(parts.after, values, insert)
-        second = insert(arith.AddiOp.make([loop.lower, loop.step], [loop.lower.type]))
         carried = [loop.initial[parts.sum], *fragments, *self._next(values)]
-        inner = Block(arg_types=[loop.lower.type, *(value.type for value in carried)])
-        self._iteration(inner)
         types = [value.type for value in carried]
-        made = ForOp.make([second, loop.upper, loop.step, carried], types, dict(loop.attributes), [Region(inner)])
-        target.add_op(made)
-        self._finish(list(made.results), insert)
+        inner = Block(arg_types=[loop.lower.type, *types])
+        self._iteration(inner)
+        operands = [loop.lower, loop.upper, loop.step, carried]
+        made: TableOperation = ForOp.make(operands, types, dict(loop.attributes), [Region(inner)])
+        insert(made)
+        return made
 
     def _next(self, values: Values) -> list[SSAValue]:
         """What the next iteration starts with, and what this one's product is told."""
@@ -188,34 +183,17 @@ class _Writer:
         return [values.get(value, value) for value in (*following, *self.parts.handed)]
 
     def _iteration(self, inner: Block) -> None:
-        sum, fragments, others, told = self._split(list(inner.args[1:]))
+        index, sum, *carried = inner.args
+        fragments, rest = carried[: len(self.parts.operands)], carried[len(self.parts.operands) :]
+        told: Values = dict(zip(self.parts.handed, rest[len(self.arguments) :]))
         insert = appender(inner)
-        values: Values = {self.parts.block.args[0]: inner.args[0], **dict(zip(self.arguments, others))}
-        sum, last = self._all_but_last(sum, fragments, told, insert)
-        self._copy(self.parts.releases, told, insert)
-        following = self._begin(values, insert)
-        sum = self._multiply(last, sum, insert)
+        total, last = self._all_but_last(sum, fragments, told, insert)
+        following = insert(binary(arith.AddiOp, index, self.loop.step))
+        values: Values = {self.parts.block.args[0]: following, **dict(zip(self.arguments, rest))}
+        first = self._begin(values, insert)
+        total = self._multiply(last, total, insert)
         self._copy(self.parts.after, values, insert)
-        insert(ContinueOp.make([[sum, *following, *self._next(values)]], []))
-
-    def _finish(self, results: list[SSAValue], insert: Insert) -> None:
-        """The last product, and what the old loop's results are."""
-        sum, fragments, others, told = self._split(results)
-        sum, last = self._all_but_last(sum, fragments, told, insert)
-        self._copy(self.parts.releases, told, insert)
-        ends = dict(zip(self.parts.others, others)) | {self.parts.sum: self._multiply(last, sum, insert)}
-        insert(YieldOp.make([[ends[index] for index in range(len(self.loop.results))]], []))
-
-    def _split(self, carried: list[SSAValue]) -> tuple[SSAValue, list[SSAValue], list[SSAValue], Values]:
-        """The sum, fragments, what else the old loop carries, and what the product is told."""
-        others = carried[1 + len(self.parts.operands) :]
-        count = len(self.arguments)
-        return (
-            carried[0],
-            carried[1 : 1 + len(self.parts.operands)],
-            others[:count],
-            dict(zip(self.parts.handed, others[count:])),
-        )
+        insert(ContinueOp.make([[total, *first, *self._next(values)]], []))
 
     def _begin(self, values: Values, insert: Insert) -> list[SSAValue]:
         """All that an iteration does before its product; its first fragments."""
@@ -223,15 +201,15 @@ class _Writer:
         return [operand.read(0, values, insert) for operand in self.parts.operands]
 
     def _all_but_last(
-        self, sum: SSAValue, fragments: list[SSAValue], told: Values, insert: Insert
-    ) -> tuple[SSAValue, list[SSAValue]]:
+        self, sum: SSAValue, fragments: Sequence[SSAValue], told: Values, insert: Insert
+    ) -> tuple[SSAValue, Sequence[SSAValue]]:
         """The sum before the last step, and that one's fragments: each step's are read before the step before is multiplied."""
         for step in range(1, self.parts.steps):
             following = [operand.read(step, told, insert) for operand in self.parts.operands]
             sum, fragments = self._multiply(fragments, sum, insert), following
         return sum, fragments
 
-    def _multiply(self, fragments: list[SSAValue], sum: SSAValue, insert: Insert) -> SSAValue:
+    def _multiply(self, fragments: Sequence[SSAValue], sum: SSAValue, insert: Insert) -> SSAValue:
         product = self.parts.product
         return insert(product.clone(dict(zip(product.operands, [*fragments, sum]))))
 
