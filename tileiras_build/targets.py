@@ -524,7 +524,8 @@ TIERS = {
 class Multiprocessor:
     """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes.
 
-    A thread has a multiple of ``register_unit`` registers: a warp gets them 256 at a time.
+    A thread has a multiple of ``register_unit`` registers: a warp gets them 256 at a time, of one of the ``partitions`` that
+    have equal parts of them (NVIDIA A100 and H100 whitepapers: four processing blocks of 64 KiB each).
     """
 
     threads: int
@@ -532,6 +533,7 @@ class Multiprocessor:
     shared_memory: int
     registers: int = 65536
     register_unit: int = 8
+    partitions: int = 4
 
     def __post_init__(self) -> None:
         if self.threads % WARP or self.shared_memory % 1024:

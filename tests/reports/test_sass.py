@@ -39,6 +39,12 @@ def test_the_loop_of_products_is_the_shortest_with_most():
     assert kernel.product_loop() == range(1, 3)
 
 
+def test_the_loop_of_products_is_no_loop_around_it():
+    outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
+    kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, PRODUCT, outer, END)
+    assert kernel.product_loop() == range(1, 3)
+
+
 @pytest.mark.parametrize(
     ("parts", "ahead"),
     [

@@ -25,7 +25,7 @@ from functools import cached_property, lru_cache
 
 from . import f2
 from .linear_layout import LANE_BITS, LinearLayout
-from .shared_access import count_repacks, shift_terms, split_constant, union
+from .shared_access import count_repacks, moved_constant, shift_terms, split_constant, union
 from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
 
 UPPER_LANES = 2  # lanes t >= 2 of those that share a row of a result
@@ -64,6 +64,11 @@ class MatrixAccess:
     swapped_lanes: int = 0
 
     free_lanes = 0
+
+    def moved(self, offset: int) -> MatrixAccess:
+        """The same of elements whose addresses differ by the XOR with ``offset``, in bytes."""
+        moved = (MatrixInstruction(one.registers, *moved_constant(self, one, offset)) for one in self.instructions)
+        return replace(self, instructions=tuple(moved))
 
     @property
     def is_additive(self) -> bool:

@@ -14,8 +14,9 @@ bits of ``base``; all other bits are in ``add``, the immediate offset of the ins
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 from . import f2
 from .linear_layout import LinearLayout, log2_exact
@@ -65,6 +66,29 @@ class VectorAccess:
     add: int
 
 
+class Constant(Protocol):
+    """The constant part of an instruction's address."""
+
+    @property
+    def xor(self) -> int: ...
+    @property
+    def add(self) -> int: ...
+
+
+class Thread(Protocol):
+    """The part of addresses that threads compute."""
+
+    @property
+    def lane_offsets(self) -> tuple[int, ...]: ...
+    @property
+    def warp_offsets(self) -> tuple[int, ...]: ...
+
+
+def moved_constant(thread: Thread, constant: Constant, offset: int) -> tuple[int, int]:
+    """The (xor, add) parts of a constant after the XOR of addresses with ``offset``."""
+    return split_constant(constant.xor ^ constant.add ^ offset, union(thread.lane_offsets + thread.warp_offsets))
+
+
 @dataclass(frozen=True)
 class SharedAccess:
     """All loads or stores of a thread between ``layout`` and a placement, ``vector`` elements of ``element_bits`` each.
@@ -83,6 +107,11 @@ class SharedAccess:
     free_lanes: int
     free_warps: int
     conflicts: int
+
+    def moved(self, offset: int) -> SharedAccess:
+        """The same of elements whose addresses differ by the XOR with ``offset``, in bytes."""
+        vectors = tuple(VectorAccess(one.registers, *moved_constant(self, one, offset)) for one in self.vectors)
+        return replace(self, vectors=vectors)
 
     @property
     def access_bytes(self) -> int:

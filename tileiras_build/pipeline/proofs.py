@@ -34,6 +34,7 @@ PROOFS: Mapping[str, tuple[str, ...]] = {
     "tileas-overlap-products": (PIPELINES,),
     "tileas-issue-ahead": (PIPELINES,),
     "tileas-pipeline-loads": (BARRIERS, RINGS),
+    "tileas-carry-fragments": (BARRIERS, RINGS),
     # Its copies stay under way until a wait: where their bytes lie, AssignScratch says.
     "tileas-store-by-tma": (BARRIERS,),
     "tileas-assign-scratch": (RINGS, SCRATCH, TMA_STORES),

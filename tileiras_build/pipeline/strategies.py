@@ -39,7 +39,14 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         "unspecialize",
         "all warps compute, and copy the tiles of later iterations into a ring of buffers",
-        frozenset({"tileas-split-products", "tileas-compute-in-parts", "tileas-pipeline-loads"}),
+        frozenset(
+            {
+                "tileas-split-products",
+                "tileas-compute-in-parts",
+                "tileas-pipeline-loads",
+                "tileas-carry-fragments",
+            }
+        ),
         "cp_async",
     ),
     Strategy(
@@ -59,6 +66,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-issue-ahead",
                 "tileas-sequence-products",
                 "tileas-pipeline-loads",
+                "tileas-carry-fragments",
                 "tileas-store-by-tma",
             }
         ),

@@ -97,10 +97,11 @@ class Listing:
         return sorted(number for loop in cycles(targets) for number in loop)
 
     def product_loop(self) -> range | None:
-        """The shortest loop that holds the most tensor instructions; None where no loop holds any."""
-        counted = [(sum(self.lines[i].opcode in TENSOR for i in loop), -len(loop), loop) for loop in self.loops]
-        most = max(counted, key=lambda row: row[:2], default=(0, 0, None))
-        return most[2] if most[0] else None
+        """Of the innermost loops of tensor instructions the shortest one that holds the most; None where no loop holds any."""
+        counted = {loop: sum(self.lines[number].opcode in TENSOR for number in loop) for loop in self.loops}
+        found = [loop for loop, count in counted.items() if count]
+        inner = [loop for loop in found if not any(_holds(loop, other) for other in found)]
+        return max(inner, key=lambda loop: (counted[loop], -len(loop)), default=None)
 
     def reached_from(self, *opcodes: str) -> set[str]:
         """The opcodes of what the same thread may execute after an instruction of one of these."""
@@ -130,6 +131,11 @@ class Listing:
             return True
         copies = [number for number, line in enumerate(self.lines) if line.opcode in ASYNC_COPY]
         return bool(copies) and any(number < loop.start or number >= loop.stop for number in copies)
+
+
+def _holds(loop: range, other: range) -> bool:
+    """Whether another loop is inside a loop."""
+    return loop != other and loop.start <= other.start and other.stop <= loop.stop
 
 
 def disassemble(cubin: bytes, *options: str) -> str:

@@ -72,6 +72,6 @@ def test_ctas_for_which_stages_were_chosen_have_registers():
 def test_copies_follow_the_product_where_they_have_time(name, is_first):
     """Of two stages the one that is copied is the next one to be read; of three it has an iteration more."""
     module = scheduled_case(FAST_PATH, f"matmul_f16_{name}x64_persistent", "sm_80")
-    [product] = [op for op in module.walk() if op.name == "nv_tileas.dot"]
+    product = next(op for op in module.walk() if op.name == "nv_tileas.dot")
     order = [op.name for op in product.parent.ops]
     assert (order.index("nv_tileas.async_tiled_load") < order.index("nv_tileas.dot")) == is_first

@@ -150,9 +150,9 @@ LocalLoadOp = define(
     "nv_tileas.local_load",
     "buffer stage",
     "result",
-    "read a stage into registers",
+    "read a stage, or the part of its tile that starts at ``starts``, into registers",
     pure=False,
-    attributes=COPIED,
+    attributes=COPIED | {"starts": I64S.optional()},
     facts=OWN,
 )
 

@@ -16,7 +16,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...targets import WARP, Target
 from ..job import Job
-from ..shared.accessors import row
+from ..shared.accessors import parent, row
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import occupancy
 from .kept_tiles import kept_words
@@ -63,6 +63,8 @@ FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
 BESIDE_SUMS = 26
 # And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
 BESIDE_ACCUMULATORS = 64
+# And beside the fragments of two steps: addresses of copies, of stages and of global memory, the loop's counters.
+BESIDE_FRAGMENTS = 48
 
 
 def divides_registers(func: Operation, job: Job, warps: int) -> bool:
@@ -98,6 +100,27 @@ def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int)
     ctas = occupancy(func, job) or 1
     before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 2))
     return after == before or _needed(words, warps) <= after
+
+
+def has_registers_for_fragments(kernel: TableOperation, product: TableOperation, registers: int, job: Job) -> bool:
+    """Whether threads have the fragments of two steps of a product in registers, of so many each, beside its sum.
+
+    Of each CTA that shares a multiprocessor, as far as rings leave them shared memory.
+    """
+    needed = _registers_of(product.result) + 2 * registers + BESIDE_FRAGMENTS
+    if kernel.agent_registers is not None:
+        return needed <= kernel.agent_registers[1]
+    warps = kernel.num_warps + (kernel.producer_warps or 0)
+    ctas = min(resident_ctas(kernel, parent(product), job), _ctas_with_rings(kernel, job.target))
+    parts = job.target.multiprocessor.partitions
+    fullest = -(-warps * ctas // parts)
+    return needed <= _launched(WARP * parts * fullest, job.target)
+
+
+def _ctas_with_rings(kernel: Operation, target: Target) -> int:
+    """CTAs of a multiprocessor that have shared memory for the rings of a kernel."""
+    taken = sum(row(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
+    return next((ctas for ctas in range(MOST_CTAS, 1, -1) if taken <= target.shared_memory_of(ctas)), 1)
 
 
 def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:

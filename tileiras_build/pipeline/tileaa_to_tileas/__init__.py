@@ -15,6 +15,7 @@ from ..strategies import choose, runs
 from .apply_scales import ApplyScales
 from .assign_layouts import AssignLayouts
 from .assign_scratch import AssignScratch
+from .carry_fragments import CarryFragments
 from .choose_atoms import ChooseAtoms
 from .choose_occupancy import ChooseOccupancy
 from .choose_warpgroups import ChooseWarpgroups
@@ -64,6 +65,7 @@ PASSES = (
     OverlapProducts,  # after MulticastLoads: pipelines are complete; before PipelineLoads, whose waits count copies
     IssueAhead,  # after OverlapProducts: of the loops that it leaves
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
+    CarryFragments,  # after PipelineLoads: all rings have their readers; before ChooseAtoms, which chooses for each
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
     LimitScratch,  # before AssignScratch: it gives the parts their places
     ChooseAtoms,  # after StoreByTma and LimitScratch: no copy is made any more

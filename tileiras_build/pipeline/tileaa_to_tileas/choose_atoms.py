@@ -13,12 +13,11 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, LocalLoadOp
-from ...layouts import matrix_access, shared_access
 from ...targets import Target
+from ..analysis.stage_readings import matrix_reading, plain_reading
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import row
@@ -41,9 +40,8 @@ class ChooseAtoms(EdgePass):
 
 def _choose_reading(op: TableOperation, target: Target) -> None:
     """Matrices where they take no more cycles of shared memory."""
-    layout, placement = layout_of(op.result), op.buffer.type.placement.data
-    matrix = matrix_access(layout, placement) if target.has("ldmatrix") else None
-    is_better = matrix is not None and matrix.wavefronts <= shared_access(layout, placement).wavefronts
+    matrix = matrix_reading(op) if target.has("ldmatrix") else None
+    is_better = matrix is not None and matrix.wavefronts <= plain_reading(op).wavefronts
     op.copy_atom = LDMATRIX if is_better else LD_SHARED
 
 

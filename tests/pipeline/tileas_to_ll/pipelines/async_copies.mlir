@@ -109,3 +109,76 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.return
   }
 }
+
+// ---- a_part_of_a_stage
+!ring = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<2,3,3> o (16,32):(32,1)>>
+!tile = tensor<16x16xf16, #cute.layout<(16,16), ((4,8),1,(2,2,2)):((2,16),0,(1,128,8))>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 2048 : i32} {
+^bb0(%stage: i32):
+  %ring = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !ring
+  %x = nv_tileas.local_load %ring, %stage {copy_atom = "ldmatrix", starts = array<i64: 0, 16>} : (!ring, i32) -> !tile
+  %y = nv_tileas.addf %x, %x {rounding_mode = "nearest_even"} : !tile
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 2048, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<2048 x i8>
+  llvm.func @k(%a0: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(1024 : i32) : i32
+    %1 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %2 = llvm.ptrtoint %1 : !llvm.ptr<3> to i32
+    %3 = gpu.thread_id x
+    %4 = arith.index_cast %3 : index to i32
+    %5 = llvm.mlir.constant(1 : i32) : i32
+    %6 = llvm.and %4, %5 : i32
+    %7 = llvm.mlir.constant(6 : i32) : i32
+    %8 = llvm.shl %6, %7 : i32
+    %9 = llvm.mlir.constant(2 : i32) : i32
+    %10 = llvm.and %4, %9 : i32
+    %11 = llvm.lshr %10, %5 : i32
+    %12 = llvm.mlir.constant(144 : i32) : i32
+    %13 = llvm.mul %11, %12 : i32
+    %14 = llvm.xor %8, %13 : i32
+    %15 = llvm.mlir.constant(4 : i32) : i32
+    %16 = llvm.and %4, %15 : i32
+    %17 = llvm.lshr %16, %9 : i32
+    %18 = llvm.mlir.constant(288 : i32) : i32
+    %19 = llvm.mul %17, %18 : i32
+    %20 = llvm.xor %14, %19 : i32
+    %21 = llvm.mlir.constant(8 : i32) : i32
+    %22 = llvm.and %4, %21 : i32
+    %23 = llvm.shl %22, %7 : i32
+    %24 = llvm.xor %20, %23 : i32
+    %25 = llvm.mlir.constant(16 : i32) : i32
+    %26 = llvm.and %4, %25 : i32
+    %27 = llvm.xor %24, %26 : i32
+    %28 = llvm.mlir.constant(32 : i32) : i32
+    %29 = llvm.xor %27, %28 : i32
+    %30 = llvm.mlir.constant(0 : i32) : i32
+    %31 = llvm.mul %a0, %0 : i32
+    %32 = llvm.add %31, %2 : i32
+    %33 = llvm.add %29, %32 : i32
+    %34, %35, %36, %37 = cute_nvgpu.arch.copy.ldsm %33 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 0 : i64} : (i32) -> (i32, i32, i32, i32)
+    %38 = llvm.bitcast %34 : i32 to vector<2xf16>
+    %39 = llvm.extractelement %38[%30 : i32] : vector<2xf16>
+    %40 = llvm.extractelement %38[%5 : i32] : vector<2xf16>
+    %41 = llvm.bitcast %35 : i32 to vector<2xf16>
+    %42 = llvm.extractelement %41[%30 : i32] : vector<2xf16>
+    %43 = llvm.extractelement %41[%5 : i32] : vector<2xf16>
+    %44 = llvm.bitcast %36 : i32 to vector<2xf16>
+    %45 = llvm.extractelement %44[%30 : i32] : vector<2xf16>
+    %46 = llvm.extractelement %44[%5 : i32] : vector<2xf16>
+    %47 = llvm.bitcast %37 : i32 to vector<2xf16>
+    %48 = llvm.extractelement %47[%30 : i32] : vector<2xf16>
+    %49 = llvm.extractelement %47[%5 : i32] : vector<2xf16>
+    %50 = llvm.fadd %39, %39 : f16
+    %51 = llvm.fadd %40, %40 : f16
+    %52 = llvm.fadd %42, %42 : f16
+    %53 = llvm.fadd %43, %43 : f16
+    %54 = llvm.fadd %45, %45 : f16
+    %55 = llvm.fadd %46, %46 : f16
+    %56 = llvm.fadd %48, %48 : f16
+    %57 = llvm.fadd %49, %49 : f16
+    llvm.return
+  }
+}

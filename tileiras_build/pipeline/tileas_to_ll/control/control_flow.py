@@ -22,8 +22,8 @@ from ..emission.thread_code import Edge, Value
 from ..memory import heap_storage
 from ..memory.shared_memory import pack_words
 
-# What reads a tile word by word.
-WORD_READERS = ("nv_tileas.async.dot", "nv_tileas.tmem_store")
+# What reads a tile word by word, and which of its operands.
+WORD_READERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
 
 
 @dataclass
@@ -45,8 +45,9 @@ def _in_words(arguments: Sequence[SSAValue]) -> frozenset[int]:
 def _travels_in_words(value: SSAValue) -> bool:
     if not isinstance(value.type, TensorType) or (bits := element_of(value.type).bits) not in (8, 16):
         return False
-    readers = {use.operation.name for use in value.uses}
-    return bool(readers) and readers <= set(WORD_READERS) and layout_of(value).num_registers % (32 // bits) == 0
+    uses = list(value.uses)
+    by_words = all(use.index in WORD_READERS.get(use.operation.name, ()) for use in uses)
+    return bool(uses) and by_words and layout_of(value).num_registers % (32 // bits) == 0
 
 
 def _flatten(e: KernelEmitter, values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Value]:

@@ -18,7 +18,8 @@ from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvgpu.attrs import DeviceAsyncTokenType
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
-from ....layouts import LinearLayout, matrix_access, shared_access
+from ....layouts import LinearLayout, shared_access
+from ...analysis.stage_readings import matrix_reading, plain_reading
 from ...shared.accessors import given, type_of
 from ...shared.llvm_types import GLOBAL, I1, I8, I32, SHARED
 from ..emission.builder import INDEX
@@ -121,9 +122,7 @@ def emit_async_wait(e: KernelEmitter, op: TableOperation) -> None:
 
 def emit_local_load(e: KernelEmitter, op: TableOperation) -> None:
     layout, element = layout_of(op.result), e.element(op.result)
-    placement = op.buffer.type.placement.data
-    matrices = op.copy_atom == LDMATRIX
-    access: Any = given(matrix_access(layout, placement)) if matrices else shared_access(layout, placement)
+    access: Any = given(matrix_reading(op)) if op.copy_atom == LDMATRIX else plain_reading(op)
     base = stage_address(e, op.buffer, e.scalar(op.stage))
     late = _feeds_next_product(op)
     loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=late, in_words=True)
