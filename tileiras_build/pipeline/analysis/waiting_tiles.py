@@ -36,7 +36,7 @@ class Waiting:
     @property
     def may_park(self) -> bool:
         """Whether its elements are words of their own."""
-        return element_of(self.tile.type).bits == WORD_BITS and not is_cheap(self.tile.owner)
+        return element_of(self.tile.type).bits == WORD_BITS and not is_cheap(owner(self.tile))
 
 
 @dataclass(frozen=True)

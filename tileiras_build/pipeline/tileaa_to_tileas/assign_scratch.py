@@ -128,7 +128,7 @@ def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
 
 def _park_storage(op: TableOperation) -> tuple[int, int]:
     """Of all threads; none where another tile's is taken."""
-    threads = WARP * given(kernel_of(op).num_warps)
+    threads = WARP * given(row(kernel_of(op)).num_warps)
     return (0 if op.instead is not None else op.words * WORD_BYTES * threads), ALIGNMENT
 
 
