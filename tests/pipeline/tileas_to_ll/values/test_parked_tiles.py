@@ -5,10 +5,14 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import bytecode, run
+from tests.emulated_kernels import bytecode, run, scheduled_case
 from tests.pipeline.tileas_to_ll.values.parked_kernels import LENGTH
 from tileiras_build import driver
+from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.shared.accessors import number_of
 
 KERNELS = Path(__file__).with_name("parked_kernels.py")
 STORED, LOADED = "st.shared.v4", "ld.shared.v4"
@@ -43,3 +47,13 @@ def test_a_part_is_parked_and_nothing_spilled(name, sm):
     assert artifacts.ptx.count(STORED) and artifacts.ptx.count(LOADED) >= artifacts.ptx.count(STORED)
     [kernel] = artifacts.manifest["kernels"].values()
     assert kernel["resources"]["spill_stores"] == kernel["resources"]["spill_loads"] == 0
+
+
+def test_places_of_parked_tiles_are_their_own():
+    module = scheduled_case(KERNELS, "shares", "sm_90")
+    assert check_scratch(module)
+    [park] = [op for op in module.walk() if op.name == "nv_tileas.park"]
+    last = max(number_of(op, "scratch_offset") for op in module.walk() if "scratch_offset" in op.attributes)
+    park.attributes["shared_offset"] = IntegerAttr(last, i32)
+    with pytest.raises(InternalError, match="is not its own"):
+        check_scratch(module)
