@@ -61,7 +61,7 @@ def main() -> int:
     options = _options()
     work = _work(options)
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(count, work, chunksize=8))
+        found = [_shown(one) for one in pool.map(count, work, chunksize=8)]
     rows = [_cells(one) for one in found if one.ours]
     print(table_text(HEADER, rows) if rows else "no kernel spills")
     refused = [one for one in found if one.refused]
@@ -69,6 +69,13 @@ def main() -> int:
     if not work or work[0].peer is None:
         print("tileiras is not installed (pip install nvidia-cuda-tileiras): nothing to compare with")
     return int(any(one.is_worse for one in found))
+
+
+def _shown(found: Found) -> Found:
+    """Say at once what spills: all kernels take minutes."""
+    if found.ours:
+        print(*_cells(found), sep="\t", file=sys.stderr, flush=True)
+    return found
 
 
 def _options() -> argparse.Namespace:

@@ -17,6 +17,7 @@ gpu.module @m {
     %rounded = nvvm.fma.pair %pair, %pair, %pair {rounding = "rm"} : i64
     %upper = nvvm.upper.half %pair : (i64) -> i32
     %extreme = nvvm.extreme.pair %i, %i {operation = "max", halves = "bf16x2", nan} : i32
+    %rounded_pair = nvvm.round.pair %f, %f {halves = "bf16x2"} : (f32, f32) -> i32
     %9 = nvvm.fmin %f, %f {nan} : f32
     %10 = nvvm.fmax %d, %d : f64
     %11 = nvvm.cvt.integer %i {unsigned, rounding = "rz"} : (i32) -> f32

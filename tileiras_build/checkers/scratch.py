@@ -57,17 +57,20 @@ def _check_storage(kernel: Operation, users: list[Operation], storage: list[Oper
     held: list[range] = []
     for op in storage:
         start = number_of(op, "shared_offset")
-        region = range(start, start + _storage_bytes(op))
+        region = range(start, start + _storage_bytes(op, kernel))
         others = held if op.name == RING else held + scratch
         if region.stop > _total(kernel) or any(_common(region, other) for other in others):
             _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
         held.append(region)
 
 
+PARKED_WORD_BYTES = 4  # of each thread
 TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
 
 
-def _storage_bytes(op: Operation) -> int:
+def _storage_bytes(op: Operation, kernel: Operation) -> int:
+    if op.name == "nv_tileas.park":
+        return number_of(op, "words") * PARKED_WORD_BYTES * 32 * number_of(kernel, "num_warps")
     if op.name == "nv_tileas.create_tmem":
         return TENSOR_ADDRESS_BYTES
     held = op.results[0].type

@@ -103,6 +103,24 @@ ConvertLayoutOp = define(
     attributes=SCRATCH | {"part_bytes": I32.optional()},
     facts=Facts(Layouts.OWN, keeps=Keeps.TILE | Keeps.ZEROS),
 )
+# Tiles that wait for the threads to meet, in part in shared memory: each thread has places of its own there.
+ParkOp = define(
+    "nv_tileas.park",
+    "value instead?",
+    "result",
+    "the tile, of whose elements each thread keeps the first ``words`` in shared memory; where another one's were, if it says",
+    pure=False,
+    attributes=STORAGE | {"words": I32},
+    facts=OWN,
+)
+TakeBackOp = define(
+    "nv_tileas.take_back",
+    "parked",
+    "result",
+    "a parked tile in registers, each element when it is used",
+    pure=False,
+    facts=OWN,
+)
 CtaRankOp = define(
     "nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program", facts=SCALAR
 )
@@ -340,6 +358,8 @@ AgentSwitchOp = define(
 )
 SCHEDULED = (
     ConvertLayoutOp,
+    ParkOp,
+    TakeBackOp,
     CtaRankOp,
     BarrierOp,
     AllocTensorOp,

@@ -65,6 +65,11 @@ ExtremePairOp = instruction(
         lambda op: f"{word(op, 'operation')}{'.NaN' if 'nan' in op.attributes else ''}.{word(op, 'halves')} $0, $1, $2;", NONE
     ),
 )  # fmt: skip
+# LLVM, which is not to see it, would round behind a branch what the branch need not keep in two registers.
+RoundPairOp = instruction(
+    "round.pair", "low high", "result", "two f32, each rounded to the nearest number of a half",
+    Assembly(lambda op: f"cvt.rn.{word(op, 'halves')}.f32 $0, $2, $1;", NONE),
+)  # fmt: skip
 ReciprocalOp = instruction(
     "rcp.approx", "value", "result", "one over an f32, at most one unit in the last place off; subnormal numbers are zero",
     Assembly("rcp.approx.ftz.f32 $0, $1;", NONE),

@@ -18,7 +18,7 @@ from ...targets import WARP, Target
 from ..job import Job
 from ..shared.accessors import parent, row
 from ..shared.element_types import element_of
-from ..shared.optimization_hints import occupancy
+from ..shared.optimization_hints import hint, occupancy
 from .kept_tiles import kept_words
 
 # ---- warps -----------------------------------------------------------------------------------------
@@ -40,11 +40,11 @@ def choose_warps(func: Operation, job: Job) -> int:
     if (chosen := row(func).num_warps) is not None:
         return chosen
     largest = max((_size(result.type) for op in walk(func) for result in op.results), default=1)
-    steps = ROW_STEPS if _reduces(func) else STEPS
+    steps = ROW_STEPS if reduces_only(func) else STEPS
     return next((warps for limit, warps in steps if largest <= limit), MOST_WARPS)
 
 
-def _reduces(func: Operation) -> bool:
+def reduces_only(func: Operation) -> bool:
     """Whether a kernel reduces tiles and multiplies none."""
     names = {op.name for op in walk(func)}
     return "nv_tileas.reduce" in names and "nv_tileas.dot" not in names
@@ -202,6 +202,24 @@ def ctas_beside_rows(words: int, warps: int, target: Target) -> int:
     room, needed = target.multiprocessor, words // (WARP * warps) + BESIDE_ROW
     most = min(room.threads // (WARP * warps), room.ctas)
     return next((ctas for ctas in range(most, 1, -1) if _launched(WARP * warps * ctas, target) >= needed), 1)
+
+
+# The same where a part of the row is parked in shared memory, if there is room for more of it, and if not: computing and
+# dividing elements takes more registers than waiting. What cannot be parked leaves a thread so many.
+BESIDE_PARKED, BESIDE_UNPARKED = (48, 40), 24
+
+
+def row_ctas(words: int, func: Operation, job: Job) -> range:
+    """CTAs of a multiprocessor that are worth parking for, the most first, where a thread keeps so many 32-bit words at once."""
+    warps = choose_warps(func, job)
+    most = hint(func, job, "occupancy") or job.target.multiprocessor.row_ctas
+    have = next((ctas for ctas in range(most, 0, -1) if kept_beside(BESIDE_ROW, warps, ctas, job.target) >= words), 0)
+    return range(most, have, -1)
+
+
+def kept_beside(others: int, warps: int, ctas: int, target: Target) -> int:
+    """32-bit words that each thread of so many CTAs of a multiprocessor has registers for, beside ``others``."""
+    return _launched(WARP * warps * ctas, target) - others
 
 
 # ---- stages in shared memory -----------------------------------------------------------------------

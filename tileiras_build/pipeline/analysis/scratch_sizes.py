@@ -20,6 +20,8 @@ from .slice_parts import slice_cut
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
+# What a thread parks by one instruction.
+PARKED_BYTES = 16
 STORE_BY_TMA = AsyncTiledTmaStoreOp.name
 # What names the instruction of a product; one without reads its operands from scratch.
 TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")

@@ -34,6 +34,7 @@ from .order_tokens import OrderTokens
 from .overlap_products import OverlapProducts
 from .pack_fp4 import PackFp4
 from .pair_ctas import PairCtas
+from .park_rows import ParkRows
 from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
 from .sequence_products import SequenceProducts
@@ -69,6 +70,7 @@ PASSES = (
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
     LimitScratch,  # before AssignScratch: it gives the parts their places
     ChooseAtoms,  # after StoreByTma and LimitScratch: no copy is made any more
+    ParkRows,  # after ChooseAtoms: no tile is added any more
     AssignScratch,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after
     SequenceProducts,  # after AssignScratch: no barrier may stand in a turn
 )

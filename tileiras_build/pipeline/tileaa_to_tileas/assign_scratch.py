@@ -19,17 +19,20 @@ from xdsl.ir import Operation
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp
+from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, ParkOp
 from ...errors import Unsupported
+from ...targets import WARP
+from ..analysis.operand_chains import kernel_of
 from ..analysis.ring_lives import RingLife
 from ..analysis.scratch_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, ring_bytes
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import row
+from ..shared.accessors import given, row
 from ..shared.element_types import element_of
 from .conversion_groups import group_conversions
 from .shared_hazards import Hazards
 
+WORD_BYTES = 4
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
@@ -111,6 +114,8 @@ def _place_storage(func: Operation, total: int) -> int:
         if (storage := STORAGE.get(op.name)) is None:
             continue
         size, alignment = storage(row(op))
+        if not size:
+            continue
         start = -(-total // alignment) * alignment
         row(op).shared_offset = start
         total = start + size
@@ -119,6 +124,12 @@ def _place_storage(func: Operation, total: int) -> int:
 
 def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
     return op.result.type.size_bytes, ALIGNMENT
+
+
+def _park_storage(op: TableOperation) -> tuple[int, int]:
+    """Of all threads; none where another tile's is taken."""
+    threads = WARP * given(row(kernel_of(op)).num_warps)
+    return (0 if op.instead is not None else op.words * WORD_BYTES * threads), ALIGNMENT
 
 
 def _tensor_memory_storage(op: TableOperation) -> tuple[int, int]:
@@ -135,6 +146,7 @@ def _alloca_storage(op: TableOperation) -> tuple[int, int]:
 
 # Size and alignment, bytes, of what an operation needs in shared memory as long as the kernel runs.
 STORAGE = {
+    ParkOp.name: _park_storage,
     CreatePipelineOp.name: _pipeline_storage,
     CreateTmemOp.name: _tensor_memory_storage,
     "nv_tileas.alloca": _alloca_storage,

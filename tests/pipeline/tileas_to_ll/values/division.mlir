@@ -66,42 +66,46 @@ b1:
   %v45 = call float @llvm.fma.f32(float %v42, float %v44, float %v42)
   %v46 = call float @llvm.fma.f32(float %v43, float %v45, float 0x3FF0000000000000)
   %v47 = call float @llvm.fma.f32(float %v45, float %v46, float %v45)
-  %v48 = fmul float %v5, %v47
-  %v49 = fneg float %v5
-  %v50 = call float @llvm.fma.f32(float %a0, float %v48, float %v49)
-  %v51 = fneg float %v50
-  %v52 = call float @llvm.fma.f32(float %v51, float %v47, float %v48)
-  %v53 = fmul float %v6, %v47
-  %v54 = fneg float %v6
-  %v55 = call float @llvm.fma.f32(float %a0, float %v53, float %v54)
-  %v56 = fneg float %v55
-  %v57 = call float @llvm.fma.f32(float %v56, float %v47, float %v53)
-  %v58 = fmul float %v7, %v47
-  %v59 = fneg float %v7
-  %v60 = call float @llvm.fma.f32(float %a0, float %v58, float %v59)
-  %v61 = fneg float %v60
-  %v62 = call float @llvm.fma.f32(float %v61, float %v47, float %v58)
-  %v63 = fmul float %v8, %v47
-  %v64 = fneg float %v8
-  %v65 = call float @llvm.fma.f32(float %a0, float %v63, float %v64)
-  %v66 = fneg float %v65
-  %v67 = call float @llvm.fma.f32(float %v66, float %v47, float %v63)
+  %v48 = insertelement <2 x float> poison, float %a0, i32 0
+  %v49 = insertelement <2 x float> %v48, float %a0, i32 1
+  %v50 = insertelement <2 x float> poison, float %v47, i32 0
+  %v51 = insertelement <2 x float> %v50, float %v47, i32 1
+  %v52 = fmul float %v5, %v47
+  %v53 = fneg float %v5
+  %v54 = call float @llvm.fma.f32(float %a0, float %v52, float %v53)
+  %v55 = fneg float %v54
+  %v56 = call float @llvm.fma.f32(float %v55, float %v47, float %v52)
+  %v57 = fmul float %v6, %v47
+  %v58 = fneg float %v6
+  %v59 = call float @llvm.fma.f32(float %a0, float %v57, float %v58)
+  %v60 = fneg float %v59
+  %v61 = call float @llvm.fma.f32(float %v60, float %v47, float %v57)
+  %v62 = fmul float %v7, %v47
+  %v63 = fneg float %v7
+  %v64 = call float @llvm.fma.f32(float %a0, float %v62, float %v63)
+  %v65 = fneg float %v64
+  %v66 = call float @llvm.fma.f32(float %v65, float %v47, float %v62)
+  %v67 = fmul float %v8, %v47
+  %v68 = fneg float %v8
+  %v69 = call float @llvm.fma.f32(float %a0, float %v67, float %v68)
+  %v70 = fneg float %v69
+  %v71 = call float @llvm.fma.f32(float %v70, float %v47, float %v67)
   br label %b3
 b2:
-  %v68 = fdiv float %v5, %a0
-  %v69 = fdiv float %v6, %a0
-  %v70 = fdiv float %v7, %a0
-  %v71 = fdiv float %v8, %a0
+  %v72 = fdiv float %v5, %a0
+  %v73 = fdiv float %v6, %a0
+  %v74 = fdiv float %v7, %a0
+  %v75 = fdiv float %v8, %a0
   br label %b3
 b3:
-  %v72 = phi float [ %v52, %b1 ], [ %v68, %b2 ]
-  %v73 = phi float [ %v57, %b1 ], [ %v69, %b2 ]
-  %v74 = phi float [ %v62, %b1 ], [ %v70, %b2 ]
-  %v75 = phi float [ %v67, %b1 ], [ %v71, %b2 ]
-  %v76 = fneg float %v72
-  %v77 = fneg float %v73
-  %v78 = fneg float %v74
-  %v79 = fneg float %v75
+  %v76 = phi float [ %v56, %b1 ], [ %v72, %b2 ]
+  %v77 = phi float [ %v61, %b1 ], [ %v73, %b2 ]
+  %v78 = phi float [ %v66, %b1 ], [ %v74, %b2 ]
+  %v79 = phi float [ %v71, %b1 ], [ %v75, %b2 ]
+  %v80 = fneg float %v76
+  %v81 = fneg float %v77
+  %v82 = fneg float %v78
+  %v83 = fneg float %v79
   ret void
 }
 
@@ -154,42 +158,46 @@ b1:
   %v28 = call float @llvm.fma.f32(float %v25, float %v27, float %v25)
   %v29 = call float @llvm.fma.f32(float %v26, float %v28, float 0x3FF0000000000000)
   %v30 = call float @llvm.fma.f32(float %v28, float %v29, float %v28)
-  %v31 = fmul float %v5, %v30
-  %v32 = fneg float %v5
-  %v33 = call float @llvm.fma.f32(float %a0, float %v31, float %v32)
-  %v34 = fneg float %v33
-  %v35 = call float @llvm.fma.f32(float %v34, float %v30, float %v31)
-  %v36 = fmul float %v6, %v30
-  %v37 = fneg float %v6
-  %v38 = call float @llvm.fma.f32(float %a0, float %v36, float %v37)
-  %v39 = fneg float %v38
-  %v40 = call float @llvm.fma.f32(float %v39, float %v30, float %v36)
-  %v41 = fmul float %v7, %v30
-  %v42 = fneg float %v7
-  %v43 = call float @llvm.fma.f32(float %a0, float %v41, float %v42)
-  %v44 = fneg float %v43
-  %v45 = call float @llvm.fma.f32(float %v44, float %v30, float %v41)
-  %v46 = fmul float %v8, %v30
-  %v47 = fneg float %v8
-  %v48 = call float @llvm.fma.f32(float %a0, float %v46, float %v47)
-  %v49 = fneg float %v48
-  %v50 = call float @llvm.fma.f32(float %v49, float %v30, float %v46)
+  %v31 = insertelement <2 x float> poison, float %a0, i32 0
+  %v32 = insertelement <2 x float> %v31, float %a0, i32 1
+  %v33 = insertelement <2 x float> poison, float %v30, i32 0
+  %v34 = insertelement <2 x float> %v33, float %v30, i32 1
+  %v35 = fmul float %v5, %v30
+  %v36 = fneg float %v5
+  %v37 = call float @llvm.fma.f32(float %a0, float %v35, float %v36)
+  %v38 = fneg float %v37
+  %v39 = call float @llvm.fma.f32(float %v38, float %v30, float %v35)
+  %v40 = fmul float %v6, %v30
+  %v41 = fneg float %v6
+  %v42 = call float @llvm.fma.f32(float %a0, float %v40, float %v41)
+  %v43 = fneg float %v42
+  %v44 = call float @llvm.fma.f32(float %v43, float %v30, float %v40)
+  %v45 = fmul float %v7, %v30
+  %v46 = fneg float %v7
+  %v47 = call float @llvm.fma.f32(float %a0, float %v45, float %v46)
+  %v48 = fneg float %v47
+  %v49 = call float @llvm.fma.f32(float %v48, float %v30, float %v45)
+  %v50 = fmul float %v8, %v30
+  %v51 = fneg float %v8
+  %v52 = call float @llvm.fma.f32(float %a0, float %v50, float %v51)
+  %v53 = fneg float %v52
+  %v54 = call float @llvm.fma.f32(float %v53, float %v30, float %v50)
   br label %b3
 b2:
-  %v51 = fdiv float %v5, %a0
-  %v52 = fdiv float %v6, %a0
-  %v53 = fdiv float %v7, %a0
-  %v54 = fdiv float %v8, %a0
+  %v55 = fdiv float %v5, %a0
+  %v56 = fdiv float %v6, %a0
+  %v57 = fdiv float %v7, %a0
+  %v58 = fdiv float %v8, %a0
   br label %b3
 b3:
-  %v55 = phi float [ %v35, %b1 ], [ %v51, %b2 ]
-  %v56 = phi float [ %v40, %b1 ], [ %v52, %b2 ]
-  %v57 = phi float [ %v45, %b1 ], [ %v53, %b2 ]
-  %v58 = phi float [ %v50, %b1 ], [ %v54, %b2 ]
-  %v59 = fptrunc float %v55 to half
-  %v60 = fptrunc float %v56 to half
-  %v61 = fptrunc float %v57 to half
-  %v62 = fptrunc float %v58 to half
+  %v59 = phi float [ %v39, %b1 ], [ %v55, %b2 ]
+  %v60 = phi float [ %v44, %b1 ], [ %v56, %b2 ]
+  %v61 = phi float [ %v49, %b1 ], [ %v57, %b2 ]
+  %v62 = phi float [ %v54, %b1 ], [ %v58, %b2 ]
+  %v63 = fptrunc float %v59 to half
+  %v64 = fptrunc float %v60 to half
+  %v65 = fptrunc float %v61 to half
+  %v66 = fptrunc float %v62 to half
   ret void
 }
 

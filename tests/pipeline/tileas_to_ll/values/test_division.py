@@ -118,6 +118,22 @@ def test_a_share_needs_no_look_at_its_dividends():
     assert "max.f32" not in texts["shares"] and "max.f32" in texts["shares_of_others"]
 
 
+@pytest.mark.parametrize("sm", ["sm_80", "sm_100"])
+def test_shares_of_sums_that_are_scaled_to_the_last_bit(sm):
+    """Sums that are exact in any order, the last of whose fractions is all ones, times powers of two."""
+    rows = np.random.default_rng(2).integers(0, 1 << 14, (3, COLUMNS)).astype(np.int64)
+    rows[:, ::5] = 0
+    rows[2, 0] = (1 << 24) - 1 - rows[2, 1:].sum()
+    x = np.concatenate([np.ldexp(rows.astype(np.float32), power) for power in (0, 20, 80, -70, -149)]).astype(
+        np.float32
+    )
+    x = np.concatenate([x, [np.where(np.arange(COLUMNS) == 3, np.float32(np.inf), x[0])], np.zeros_like(x[:1])])
+    actual = run(KERNELS, "shares", sm, [x, np.zeros_like(x, np.float16)], grid=(len(x), 1, 1))[1]
+    with np.errstate(all="ignore"):
+        expected = (x / x.sum(axis=1, keepdims=True, dtype=np.float32)).astype(np.float16)
+    np.testing.assert_array_equal(_bits(actual), _bits(expected))
+
+
 def test_shares_of_rows_with_awkward_numbers():
     x = np.abs(_quotients(np.float32)[0])
     actual = run(KERNELS, "shares", "sm_80", [x, np.zeros_like(x, np.float16)], grid=(len(x), 1, 1))[1]

@@ -21,6 +21,8 @@ from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.cute import layout_of
 from ....dialects.definition import TableOperation
+from ....dialects.facts import Layouts, facts_of
+from ....dialects.ir import walk
 from ....dialects.nvvm.barriers import ClusterRankOp
 from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
     from ...job import Job
     from .module_emitter import ModuleEmitter
 
+PARK = "nv_tileas.park"
+# Operations that use the elements of tiles one after the other, in the block in which they stand, or only rename them.
+TAKES_LATE = frozenset(
+    f"nv_tileas.{name}" for name in ("park", "take_back", "reduce", "tiled_store", "view", "broadcast", "permute")
+)
 # Registers of a thread that an instruction with many of them leaves free.
 OTHER_REGISTERS = 20
 # The barrier of the warps that compute, where others do not (0 is the one of all threads).
@@ -66,10 +73,21 @@ class Late:
         self.load = load
         self.loaded: list[Value] | None = None
 
-    def value(self, position: int) -> Value:
+    def value(self, b: Builder, position: int) -> Value:
         if self.loaded is None:
             self.loaded = self.load()
         return self.loaded[position]
+
+
+class LateInBlock(Late):
+    """The same, written in each block of code that asks: in both arms of a branch, and again behind it."""
+
+    block: Block | None = None
+
+    def value(self, b: Builder, position: int) -> Value:
+        if self.block is not b.block:
+            self.loaded, self.block = None, b.block
+        return super().value(b, position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +98,7 @@ class LateValue:
     position: int
 
     def take(self, b: Builder) -> Value:
-        return self.source.value(self.position)
+        return self.source.value(b, self.position)
 
 
 @dataclass(frozen=True)
@@ -105,6 +123,10 @@ def taken(b: Builder, value: Value | Part | LateValue) -> Value:
     return value.take(b) if isinstance(value, TAKEN) else value
 
 
+def _takes_late(op: Operation) -> bool:
+    return op.name in TAKES_LATE or facts_of(op).layouts is Layouts.ELEMENTWISE
+
+
 class KernelEmitter:
     """State while one kernel is written: the builder, the value of every SSA value, the loops around."""
 
@@ -126,6 +148,8 @@ class KernelEmitter:
         self.tensor_maps: list[SSAValue] = []
         self.tensor_memory: Any = None
         self.tensor_base: Value = 0
+        # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles.
+        self.computes_late = False
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
         self.most_registers: int | None = None  # of a thread, where the kernel says so
@@ -307,6 +331,7 @@ class KernelEmitter:
         self.buffers = analyze_buffers(kernel, number_of(kernel, "shared_bytes", 0))
         # Pointers may point into shared memory where a kernel has storage of its own: then all are generic.
         self.pointer_space = "" if self.buffers.generic else "global"
+        self.computes_late = any(op.name == PARK for op in walk(kernel))
         for block in kernel.regions[0].blocks:
             self.emit_block(block)
 
@@ -318,10 +343,19 @@ class KernelEmitter:
         self.b.attributes = self.module.places.attributes(op)
         try:
             check_operation(op, self.buffers, self.target)
+            if self.computes_late and not _takes_late(op):
+                self._compute_operands(op)
             self._handler(op)(self, op)
         except TileirasError as error:
             error.location = error.location or source_location(op)
             raise
+
+    def _compute_operands(self, op: Operation) -> None:
+        """What has not been used before is computed here, and not in a branch of an operation's code."""
+        for operand in op.operands:
+            for value in self.packed(operand) if operand in self.values else ():
+                if isinstance(value, LateValue) and not isinstance(value.source, LateInBlock):
+                    value.take(self.b)
 
     def _handler(self, op: Operation) -> Handler:
         if (found := self.handlers.get(op.name)) is None:

@@ -21,7 +21,7 @@ from ....layouts.linear_layout import unpack
 from ...shared.accessors import number_of, numbers_of, string_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I8, I32, I64
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..values.packed_elements import load_packed, store_packed
 from .vector_access import Modifiers, load_vector, store_vector
@@ -338,7 +338,8 @@ def emit_tiled_store(e: KernelEmitter, op: TableOperation) -> None:
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)
-    e.registers(op.value)
+    if not e.computes_late or "ragged" in op.attributes:
+        e.registers(op.value)
 
     def store(vector: int, masked: bool) -> list[Value]:
         return _store_tile(e, op, addresses, vector, masked)
@@ -355,14 +356,15 @@ def _store_tile(
 ) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
     layout, modifiers = addresses.layout, modifiers_of(e, op)
-    values, holder = e.registers(op.value), e.holder(layout)
+    values, holder = e.packed(op.value) if e.computes_late else e.registers(op.value), e.holder(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
         if (key := layout.register_offsets[first]) in done:
             continue
         done.add(key)
         mask = _both(e, holder, addresses.mask(first) if masked else None)
-        _store_registers(e, addresses, first, values[first : first + vector], mask, modifiers)
+        stored = [taken(e.b, value) for value in values[first : first + vector]]
+        _store_registers(e, addresses, first, stored, mask, modifiers)
     return []
 
 

@@ -5,7 +5,11 @@ RULES names the rule of each: those of integers, bits and pointers here, the oth
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -15,7 +19,7 @@ from ....dialects.nvvm import generic
 from ...shared.accessors import expect, string_of
 from ...shared.element_types import element_of, wrapped
 from ...shared.llvm_types import GLOBAL, I1, I64, integer, pointer
-from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, taken
 from ..emission.thread_code import Value
 from . import float_arithmetic, number_conversions
 from .pairs import in_pairs
@@ -42,24 +46,43 @@ INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
 }
 
 
+# Elements that one access parks, two pairs.
+AT_ONCE = 4
+
+
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
     """Apply the rule of ``op`` to every register, to two at once where it has a form for pairs; equal inputs give one
     instruction.
     """
-    scalar = RULES[op.name](e, op)
-    columns = [e.registers(operand) for operand in op.operands]
+    late = e.computes_late and isinstance(op.results[0].type, TensorType)
+    columns = [e.packed(operand) if late else e.registers(operand) for operand in op.operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
     calls = list(zip(*columns))
     # By identity: values are hashed in Python.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
-    if len(distinct) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
-        results = in_pairs(e.b, list(distinct.values()), on_pairs, scalar)
-    else:
-        results = [scalar(*arguments) for arguments in distinct.values()]
+    results = _late(e, op, list(distinct.values())) if late else _results(e, op, list(distinct.values()))
     known = dict(zip(distinct, results))
     e.set(op.results[0], [known[key] for key in keys])
+
+
+def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[Value]:
+    scalar = RULES[op.name](e, op)
+    if len(calls) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
+        return in_pairs(e.b, calls, on_pairs, scalar)
+    return [scalar(*arguments) for arguments in calls]
+
+
+def _late(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Any, ...]]) -> list[LateValue]:
+    """The results, so many at once as one access stores, each time where the first of them is used."""
+
+    def compute(group: Sequence[tuple[Any, ...]]) -> list[Value]:
+        return _results(e, op, [tuple(taken(e.b, value) for value in arguments) for arguments in group])
+
+    groups = [calls[first : first + AT_ONCE] for first in range(0, len(calls), AT_ONCE)]
+    sources = [(Late(partial(compute, group)), len(group)) for group in groups]
+    return [LateValue(source, position) for source, count in sources for position in range(count)]
 
 
 # ---- integers ------------------------------------------------------------------------------------

@@ -13,17 +13,20 @@ from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
+from ...analysis.narrow_sources import narrow_source
 from ...shared.accessors import given, number_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import FLOAT, I32
 from ..emission.builder import WARP
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 from .convert_layout import as_word, from_word, join_words, split_words
-from .narrow_extremes import combine_pairs, narrow_source
+from .narrow_extremes import combine_pairs
 
 Tuple = tuple[Value, ...]
+# Registers whose numbers differ in so many low bits are combined with each other last.
+NEIGHBORS = 2
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
@@ -75,6 +78,8 @@ def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
 def _of_threads(e: KernelEmitter, op: Any, layout: LinearLayout, mask: int, combine: Combine) -> dict[int, Tuple]:
     """Each thread's elements combined, by the registers that are left."""
     if (source := narrow_source(op)) is None:
+        if e.computes_late:
+            return _one_by_one(e, op.sources, layout, mask, combine)
         return _within_thread(_distinct_tuples(e, op.sources, layout), mask, combine)
     narrow = {register: value for register, (value,) in _distinct_tuples(e, [source], layout).items()}
     held, mask = combine_pairs(e, op, narrow, mask)
@@ -101,6 +106,26 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
         lower = [register for register in held if not register & bit]
         held = dict(zip(lower, combine([held[r | bit] for r in lower], [held[r] for r in lower])))
     return held
+
+
+def _one_by_one(e: KernelEmitter, sources: Any, layout: LinearLayout, mask: int, combine: Combine) -> dict[int, Tuple]:
+    """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
+    where it is used need not be in registers all at once.
+    """
+    columns = [e.packed(source) for source in sources]
+    free = layout.free_bits("register")
+
+    def combined(registers: list[int], positions: list[int]) -> dict[int, Tuple]:
+        if not positions:
+            return {r: tuple(taken(e.b, column[r]) for column in columns) for r in registers}
+        bit, *others = positions
+        low = combined([r for r in registers if not r >> bit & 1], others)
+        high = combined([r for r in registers if r >> bit & 1], others)
+        return dict(zip(low, combine([high[r | 1 << bit] for r in low], list(low.values()))))
+
+    distinct = [r for r in range(layout.num_registers) if not r & free]
+    far = [bit for bit in bit_positions(mask & ~free) if bit >= NEIGHBORS]
+    return _within_thread(combined(distinct, far), mask & (1 << NEIGHBORS) - 1, combine)
 
 
 def _across_lanes(

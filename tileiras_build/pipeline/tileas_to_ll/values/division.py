@@ -8,26 +8,31 @@ quotient that is near to a midpoint of some divisors. r is a remainder with its 
 -0 for a positive y, so that a quotient of -0 stays one.
 
 That nothing overflows or underflows is asked of the divisors and of the largest and the smallest dividend of a thread; where
-it is not so, the thread divides each element by itself. A quotient that is only rounded to f16 may underflow: it is zero.
+it is not so, the thread divides each element by itself, or scales all of them. A quotient that is only rounded to f16 may underflow: it is zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from math import inf
+from typing import TypeGuard
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.nvvm.arithmetic import ReciprocalOp
+from ....dialects.nvvm.arithmetic import ReciprocalOp, RoundPairOp
 from ....dialects.nvvm.generic import FAbsOp, FMAOp, MaxNumOp, UMinOp
-from ...shared.accessors import owner, row, tile_type
+from ...analysis.narrow_sources import PAIR_TYPES
+from ...shared.accessors import given, owner, row, tile_type
 from ...shared.element_types import element_of
-from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32
-from ..emission.kernel_emitter import Handler, KernelEmitter
+from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32, vector
+from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, taken
 from ..emission.thread_code import Value
-from .arithmetic import emit_elementwise
-from .pairs import PAIR, has_pairs, in_pairs, pair
+from .arithmetic import AT_ONCE, emit_elementwise
+from .pairs import PAIR, halves, has_pairs, in_pairs, pair
 from .scalar_rules import flushes, option_text
+
+Dividend = Value | Part | LateValue
 
 # So many dividends of one divisor pay for its reciprocal and for the checks.
 LEAST_DIVIDENDS = 4
@@ -35,6 +40,8 @@ LEAST_DIVIDENDS = 4
 # 2 ** -124, no part of a remainder below 2 ** -149.
 LARGEST_DIVISOR, LARGEST_DIVIDEND, SMALLEST_DIVIDEND = 40, 80, -84
 BIAS, FRACTION_BITS = 127, 23
+# What brings other divisors there, or near enough for quotients that are not below 2 ** -25: smaller ones are zero as f16.
+SCALE = 80
 # The reciprocals of f32 come out right but for one: of 2 - 2 ** -23 it is just above a midpoint.
 NEWTON_STEPS = 2
 ALL_ONES = (1 << FRACTION_BITS) - 1
@@ -45,38 +52,61 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
     type = element_of(op.results[0].type).type
     if type not in (FLOAT, HALF, BFLOAT) or not _is_to_nearest(op) or flushes(op):
         return emit_elementwise(e, op)
-    dividends, divisors = (e.registers(operand) for operand in op.operands)
+    dividends, divisors = e.packed(op.operands[0]), e.registers(op.operands[1])
     if len({*map(id, dividends)}) < LEAST_DIVIDENDS * len({*map(id, divisors)}):
         return emit_elementwise(e, op)
     return e.set(op.results[0], _Shared(e, op, dividends, divisors).quotients())
 
 
 class _Shared:
-    """One division of a tile in which several dividends have one divisor, in f32."""
+    """One division of a tile in which several dividends have one divisor, in f32.
 
-    def __init__(self, e: KernelEmitter, op: Operation, dividends: Sequence[Value], divisors: Sequence[Value]):
+    Dividends that are parked in shared memory are read where they are divided, behind those in registers: with quotients
+    that leave the branches as pairs of halves, no thread has more of them in registers than before.
+    """
+
+    def __init__(self, e: KernelEmitter, op: Operation, dividends: Sequence[Dividend], divisors: Sequence[Value]):
         self.e, self.b, self.op = e, e.b, op
         self.type = element_of(op.results[0].type).type
+        self.narrow = _rounded_to(op)
         repeated = list(divisors) * (len(dividends) // len(divisors))
-        self.calls = [(self._widened(a), self._widened(d)) for a, d in zip(dividends, repeated, strict=True)]
+        present = [a if _is_parked(a) else self._widened(taken(e.b, a)) for a in dividends]
+        self.calls = [(a, self._widened(d)) for a, d in zip(present, repeated, strict=True)]
         # By divisor, each dividend of it once. By identity: values are hashed in Python.
         self.divisors = {id(divisor): divisor for _, divisor in self.calls}
-        self.dividends: dict[int, dict[int, SSAValue]] = {name: {} for name in self.divisors}
-        for a, divisor in self.calls:
+        self.dividends: dict[int, dict[int, SSAValue | LateValue]] = {name: {} for name in self.divisors}
+        for a, divisor in sorted(self.calls, key=lambda call: isinstance(call[0], LateValue)):
             self.dividends[id(divisor)][id(a)] = a
+        even = all(len(group) % 2 == 0 for group in self.dividends.values())
+        # It costs a move for each pair: where registers are short.
+        self.packs = e.computes_late and self.narrow is not None and even
 
     def _widened(self, value: Value) -> SSAValue:
         found = self.b.computed(value)
         return found if self.type == FLOAT else self.b.cast("fpext", found, FLOAT)
 
+    def _present(self, a: SSAValue | LateValue) -> SSAValue:
+        return self._widened(a.take(self.b)) if isinstance(a, LateValue) else a
+
     def quotients(self) -> list[Value]:
         """The result's registers."""
         b = self.b
         names = [(a, divisor) for divisor, group in self.dividends.items() for a in group]
-        ways = b.either(self._is_harmless(), self._by_reciprocals, self._one_by_one)
-        found = dict(zip(names, b.phis([FLOAT] * len(names), ways), strict=True))
+        ways = b.either(
+            self._is_harmless(), self._by_reciprocals, self._scaled if self._may_scale() else self._one_by_one
+        )
+        found = dict(zip(names, self._joined(ways), strict=True))
         wide = [found[id(a), id(divisor)] for a, divisor in self.calls]
         return wide if self.type == FLOAT else [b.cast("fptrunc", value, self.type) for value in wide]
+
+    def _joined(self, ways: Sequence[tuple[list[Value], Block]]) -> list[Value]:
+        """The quotients behind both ways."""
+        b = self.b
+        joined = b.phis([b.computed(value).type for value in ways[0][0]], ways)
+        if not self.packs:
+            return joined
+        pairs = [b.cast("bitcast", word, vector(2, given(self.narrow))) for word in joined]
+        return [b.cast("fpext", half, FLOAT) for both in pairs for half in halves(b, both)]
 
     # ---- what must hold ----------------------------------------------------------------------------
     def _is_harmless(self) -> Value:
@@ -85,12 +115,13 @@ class _Shared:
         conditions = [part for divisor in self.divisors.values() for part in self._is_between(divisor)]
         if not is_share(self.op):
             conditions.append(self._is_none_large())
-        if not self._rounds_to_half():
+        if self.narrow != HALF:
             conditions.append(self._is_none_small())
         return b.every(*conditions)
 
     def _dividends(self) -> list[SSAValue]:
-        return list({name: a for group in self.dividends.values() for name, a in group.items()}.values())
+        found = {name: a for group in self.dividends.values() for name, a in group.items()}
+        return [self._present(a) for a in found.values()]
 
     def _is_between(self, divisor: SSAValue) -> tuple[Value, ...]:
         """Positive, and neither small nor large; no NaN; and one whose reciprocal is found."""
@@ -116,14 +147,57 @@ class _Shared:
     def _power(self, exponent: int) -> SSAValue:
         return self.b.float_constant(2.0**exponent, FLOAT)
 
-    def _rounds_to_half(self) -> bool:
-        """Whether nobody sees a quotient but rounded to f16."""
-        return self.type == HALF or all(_is_to_half(use.operation) for use in self.op.results[0].uses)
-
     # ---- both ways ---------------------------------------------------------------------------------
     def _by_reciprocals(self) -> list[Value]:
-        groups = zip(self.divisors.values(), self.dividends.values())
-        return [value for divisor, group in groups for value in self._multiplied(divisor, group.values())]
+        return [
+            value
+            for divisor, group in self._groups()
+            for value in self._multiplied(divisor, self._reciprocal(divisor), group)
+        ]
+
+    def _one_by_one(self) -> list[Value]:
+        b = self.b
+        return [
+            value
+            for divisor, group in self._groups()
+            for part in _parts(group)
+            for value in self._leaving([b.binary("fdiv", self._present(a), divisor, FLOAT) for a in part])
+        ]
+
+    def _may_scale(self) -> bool:
+        """Whether powers of two bring each dividend and divisor to where their quotient is exact, or zero as f16."""
+        return self.narrow == HALF and is_share(self.op)
+
+    def _scaled(self) -> list[Value]:
+        """By reciprocals, too: of divisors that are scaled, as their dividends are. What is infinite becomes one, and zero or
+        NaN are its shares; where the divisor is zero or NaN all are.
+        """
+        b, found = self.b, []
+        for divisor, group in self._groups():
+            infinite = b.compare_floats("oeq", divisor, b.float_constant(inf, FLOAT))
+            scale = b.select(infinite, b.float_constant(0.0, FLOAT), self._scale(divisor), FLOAT)
+            scaled = b.select(infinite, b.float_constant(1.0, FLOAT), b.binary("fmul", divisor, scale, FLOAT), FLOAT)
+            found += self._multiplied(
+                b.computed(scaled), self._any_reciprocal(b.computed(scaled)), group, b.computed(scale)
+            )
+        return found
+
+    def _scale(self, divisor: SSAValue) -> Value:
+        b, one = self.b, self._power(0)
+        low = b.compare_floats("olt", divisor, self._power(-LARGEST_DIVISOR))
+        high = b.compare_floats("ogt", divisor, self._power(LARGEST_DIVISOR))
+        return b.select(high, self._power(-SCALE), b.select(low, self._power(SCALE), one, FLOAT), FLOAT)
+
+    def _any_reciprocal(self, divisor: SSAValue) -> SSAValue:
+        """Of divisors whose fraction is all ones, too: its exponent, with the sign changed, less one, and the first fraction."""
+        b = self.b
+        bits = b.bitcast(divisor, I32)
+        whole = b.compare("ne", b.and_(bits, ALL_ONES), ALL_ONES)
+        above = b.bitcast(b.sub((2 * BIAS - 1 << FRACTION_BITS) + ALL_ONES + 1, bits), FLOAT)
+        return b.computed(b.select(whole, self._reciprocal(divisor), above, FLOAT))
+
+    def _groups(self) -> Iterable[tuple[SSAValue, list[SSAValue | LateValue]]]:
+        return zip(self.divisors.values(), (list(group.values()) for group in self.dividends.values()))
 
     def _reciprocal(self, divisor: SSAValue) -> SSAValue:
         """1 / divisor to nearest: an approximation that is wrong by one unit in the last place, and Newton's steps."""
@@ -134,24 +208,47 @@ class _Shared:
             found = b.issue(FMAOp, found, error, found, type=FLOAT)
         return found
 
-    def _multiplied(self, divisor: SSAValue, dividends: Iterable[SSAValue]) -> list[Value]:
+    def _multiplied(
+        self,
+        divisor: SSAValue,
+        reciprocal: SSAValue,
+        dividends: Sequence[SSAValue | LateValue],
+        scale: SSAValue | None = None,
+    ) -> list[Value]:
+        """The quotients of dividends, each first multiplied by ``scale``."""
         b = self.b
-        reciprocal = self._reciprocal(divisor)
 
         def quotient(a: SSAValue, divisor: SSAValue, reciprocal: SSAValue, type: Attribute = FLOAT) -> SSAValue:
+            a = a if scale is None else b.binary("fmul", a, scale, type)
             first = b.binary("fmul", a, reciprocal, type)
             excess = b.issue(FMAOp, divisor, first, b.negate(a), type=type)
             return b.issue(FMAOp, b.negate(excess), reciprocal, first, type=type)
 
-        calls = [(a,) for a in dividends]
-        if not has_pairs(self.e, FLOAT):
-            return [quotient(a, divisor, reciprocal) for (a,) in calls]
         both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
-        return in_pairs(b, calls, lambda a: quotient(a, *both, PAIR), lambda a: quotient(a, divisor, reciprocal))
 
-    def _one_by_one(self) -> list[Value]:
-        groups = zip(self.divisors.values(), self.dividends.values())
-        return [self.b.binary("fdiv", a, divisor, FLOAT) for divisor, group in groups for a in group.values()]
+        def quotients(calls: list[tuple[SSAValue]]) -> list[Value]:
+            if scale is not None or not has_pairs(self.e, FLOAT):  # rarely run: pairs take two registers side by side
+                return [quotient(a, divisor, reciprocal) for (a,) in calls]
+            return in_pairs(b, calls, lambda a: quotient(a, *both, PAIR), lambda a: quotient(a, divisor, reciprocal))
+
+        return [
+            value
+            for part in _parts(dividends)
+            for value in self._leaving(quotients([(self._present(a),) for a in part]))
+        ]
+
+    def _leaving(self, quotients: list[Value]) -> list[Value]:
+        """Quotients at the end of a way: pairs of the narrow numbers that they are rounded to, if nobody sees others."""
+        if not self.packs:
+            return quotients
+        b, kind = self.b, PAIR_TYPES[given(self.narrow)]
+        pairs = zip(quotients[::2], quotients[1::2])
+        return [b.issue(RoundPairOp, low, high, type=I32, halves=kind) for low, high in pairs]
+
+
+def _parts(group: Sequence[SSAValue | LateValue]) -> Iterable[Sequence[SSAValue | LateValue]]:
+    """A few dividends at a time: those of parked tiles are not all read at once."""
+    return (group[first : first + AT_ONCE] for first in range(0, len(group), AT_ONCE))
 
 
 # What is never less than zero; NaN aside, which makes the sum NaN.
@@ -163,8 +260,11 @@ def is_share(op: Operation) -> bool:
     its divisor, for a rounded sum is not below either of its parts.
     """
     dividends, divisors = op.operands
+    dividends = _through(dividends, "nv_tileas.take_back")
     sums = _through(_through(divisors, "nv_tileas.broadcast"), "nv_tileas.view")
-    if not _is_made_by(dividends, *NOT_NEGATIVE) or not _is_made_by(sums, "nv_tileas.reduce"):
+    if not _is_made_by(_through(dividends, "nv_tileas.park"), *NOT_NEGATIVE) or not _is_made_by(
+        sums, "nv_tileas.reduce"
+    ):
         return False
     total = owner(sums)
     lengths = list(tile_type(dividends).get_shape())
@@ -187,8 +287,24 @@ def _through(value: SSAValue, name: str) -> SSAValue:
     return owner(value).operands[0] if _is_made_by(value, name) else value
 
 
-def _is_to_half(op: Operation) -> bool:
-    return op.name == "nv_tileas.fp_to_fp" and element_of(op.results[0].type).type == HALF and _is_to_nearest(op)
+def _is_parked(value: Dividend) -> TypeGuard[LateValue]:
+    return isinstance(value, LateValue) and isinstance(value.source, LateInBlock)
+
+
+def _rounded_to(op: Operation) -> Attribute | None:
+    """The 16-bit type to whose nearest number every quotient is rounded before anybody sees it; None where there is none."""
+    own = element_of(op.results[0].type).type
+    if own != FLOAT:
+        return own
+    users = [use.operation for use in op.results[0].uses]
+    types = {
+        element_of(user.results[0].type).type
+        for user in users
+        if user.name == "nv_tileas.fp_to_fp" and _is_to_nearest(user)
+    }
+    rounded = len(types) == 1 and all(user.name == "nv_tileas.fp_to_fp" and _is_to_nearest(user) for user in users)
+    [type] = types if rounded else [None]
+    return type if type in (HALF, BFLOAT) else None
 
 
 def _is_to_nearest(op: Operation) -> bool:

@@ -1,44 +1,22 @@
 """The smallest or largest of numbers that were widened: found among the narrow ones, two in an instruction.
 
 f32 holds every f16 and bf16, in their order, so the extreme of the widened numbers is the widened extreme. That a thread
-finds its own before it widens anything also leaves a row in half the registers until then.
+finds its own before it widens anything also leaves a row in half the registers until then (``analysis/narrow_sources.py``).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ....dialects.nvvm.arithmetic import ExtremePairOp
 from ....layouts.f2 import bits as bit_positions
-from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32, vector
-from ..emission.kernel_emitter import KernelEmitter, layout_of
+from ...analysis.narrow_sources import EXTREMES, PAIR_TYPES
+from ...shared.llvm_types import FLOAT, I32, vector
+from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
 from .pairs import in_pairs
-from .scalar_rules import flushes, register_type
-
-# Combination -> the instruction, and whether NaN wins.
-EXTREMES = {
-    "arith.maxnumf": ("max", False), "arith.maximumf": ("max", True),
-    "arith.minnumf": ("min", False), "arith.minimumf": ("min", True),
-}  # fmt: skip
-PAIR_TYPES: dict[Attribute, str] = {HALF: "f16x2", BFLOAT: "bf16x2"}
-
-
-def narrow_source(op: Any) -> SSAValue | None:
-    """The f16 or bf16 tile whose elements, widened to f32, a reduction finds the extreme of; None where it does otherwise."""
-    body = list(op.regions[0].blocks[0].ops)
-    if len(op.sources) != 1 or len(body) != 2 or body[0].name not in EXTREMES or flushes(body[0]):
-        return None
-    if set(body[0].operands) != set(op.regions[0].blocks[0].args):
-        return None
-    widening = op.sources[0].owner
-    if not isinstance(widening, Operation) or widening.name != "nv_tileas.fp_to_fp":
-        return None
-    source = widening.operands[0]
-    widened = register_type(op.sources[0]) == FLOAT and register_type(source) in PAIR_TYPES
-    return source if widened and layout_of(source) == layout_of(op.sources[0]) else None
 
 
 def combine_pairs(e: KernelEmitter, op: Any, held: dict[int, Value], mask: int) -> tuple[dict[int, Value], int]:

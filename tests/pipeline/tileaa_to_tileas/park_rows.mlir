@@ -1,0 +1,115 @@
+// What waits for a reduction waits in shared memory, so far as another CTA has no registers for it.
+// run: tileas-park-rows sm_90
+
+// ---- a_row_across_one_reduction
+!row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+!one = tensor<1xf32, #cute.layout<(1), (32,16,1):(0,0,0)>>
+nv_tileaa.func @k attributes {num_warps = 16 : i32} {
+^bb0(%x: !row):
+  %a = math.exp %x : !row
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb1(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !row
+  %c = nv_tileas.divf %a, %b : !row
+  %d = math.exp %c : !row
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
+!tile_32768xf32 = tensor<32768xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+^bb0(%x: !tile_32768xf32):
+  %a = math.exp %x : !tile_32768xf32
+  %0 = nv_tileas.park %a {words = 48 : i32} : !tile_32768xf32
+  %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
+  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %c = nv_tileas.divf %1, %b : !tile_32768xf32
+  %d = math.exp %c : !tile_32768xf32
+  nv_tileaa.return
+}
+
+// ---- a_second_row_in_the_places_of_the_first
+!row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+nv_tileaa.func @k attributes {num_warps = 16 : i32} {
+^bb0(%x: !row):
+  %a = math.exp %x : !row
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb1(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !row
+  %c = nv_tileas.subf %a, %b : !row
+  %m = nv_tileas.reduce %c attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb2(%t: f32, %u: f32):
+    %v = arith.maxnumf %t, %u : f32
+    nv_tileas.yield %v : (f32) -> ()
+  }
+  %e = nv_tileas.splat %m : (f32) -> !row
+  %f = nv_tileas.mulf %c, %e : !row
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
+!tile_32768xf32 = tensor<32768xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+^bb0(%x: !tile_32768xf32):
+  %a = math.exp %x : !tile_32768xf32
+  %0 = nv_tileas.park %a {words = 48 : i32} : !tile_32768xf32
+  %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
+  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %c = nv_tileas.subf %1, %b : !tile_32768xf32
+  %2 = nv_tileas.park %c instead(%0) {words = 48 : i32} : !tile_32768xf32
+  %m = nv_tileas.reduce %2 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%t: f32, %u: f32):
+    %v = arith.maxnumf %t, %u : f32
+    nv_tileas.yield %v : (f32) -> ()
+  }
+  %e = nv_tileas.splat %m : (f32) -> !tile_32768xf32
+  %3 = nv_tileas.take_back %2 : !tile_32768xf32
+  %f = nv_tileas.mulf %3, %e : !tile_32768xf32
+  nv_tileaa.return
+}
+
+// ---- rows_of_which_two_have_registers_stay
+!row = tensor<16384xf32, #cute.layout<(16384), (32,8,(8,8)):(8,256,(1,2048))>>
+nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+^bb0(%x: !row):
+  %a = math.exp %x : !row
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb1(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !row
+  %c = nv_tileas.divf %a, %b : !row
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(16384), (32,8,(8,8)):(8,256,(1,2048))>
+!tile_16384xf32 = tensor<16384xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+^bb0(%x: !tile_16384xf32):
+  %a = math.exp %x : !tile_16384xf32
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!tile_16384xf32) -> f32 {
+  ^bb0(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !tile_16384xf32
+  %c = nv_tileas.divf %a, %b : !tile_16384xf32
+  nv_tileaa.return
+}

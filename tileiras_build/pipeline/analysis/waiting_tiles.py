@@ -1,0 +1,116 @@
+"""The tiles that wait in registers while the warps of a CTA meet for a reduction, of kernels without loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.cute import layout_of
+from ...dialects.facts import is_cheap, is_combination, renames
+from ..shared.accessors import owner, row
+from ..shared.element_types import element_of
+from .kinds import is_tile
+from .narrow_sources import narrow_source
+
+REDUCE, LOADS = "nv_tileas.reduce", ("nv_tileas.tiled_load", "nv_tileas.load")
+WORD_BITS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Waiting:
+    """A tile that is there before a meeting and used behind one; operations are numbered in the order of their block.
+
+    ``words`` are 32-bit registers of a thread, ``uses`` the numbers of the operations that use it.
+    """
+
+    tile: SSAValue
+    words: int
+    made: int
+    uses: tuple[int, ...]
+
+    def waits_at(self, meeting: int) -> bool:
+        """Whether it is there while the warps meet."""
+        return self.made < meeting < self.uses[-1]
+
+    @property
+    def may_park(self) -> bool:
+        """Whether its elements are words of their own."""
+        return element_of(self.tile.type).bits == WORD_BITS and not is_cheap(owner(self.tile))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What waits in a block: ``meetings`` are the numbers of its reductions that many warps make."""
+
+    ops: tuple[Operation, ...]
+    meetings: tuple[int, ...]
+    waiting: tuple[Waiting, ...]
+
+    @property
+    def most_words(self) -> int:
+        """32-bit registers of a thread at the meeting at which most are taken."""
+        return max((self.words_at(meeting) for meeting in self.meetings), default=0)
+
+    def words_at(self, meeting: int) -> int:
+        """32-bit registers of a thread at one meeting."""
+        return sum(one.words for one in self.waiting if one.waits_at(meeting))
+
+    def loaded_behind(self, meeting: int) -> int:
+        """32-bit registers of a thread for what is loaded behind a meeting: no load is moved over the stores at the end."""
+        loads = (op for op in self.ops[meeting:] if op.name in LOADS)
+        return sum(_words(result) for op in loads for result in op.results if is_tile(result))
+
+
+def rows_of(block: Block) -> Rows | None:
+    """What waits in a block without loops and branches; None where it has any."""
+    ops = tuple(block.ops)
+    if any(op.regions and not is_combination(op) for op in ops):
+        return None
+    numbers = {op: number for number, op in enumerate(ops)}
+    meetings = tuple(number for op, number in numbers.items() if _is_meeting(op))
+    tiles = [tile for op in ops for tile in op.results if is_tile(tile) and tile.first_use is not None]
+    found = [_waiting(tile, numbers) for tile in tiles if not is_cheap(op := owner(tile)) or renames(op)]
+    return Rows(ops, meetings, tuple(one for one in found if any(map(one.waits_at, meetings))))
+
+
+def _is_meeting(op: Operation) -> bool:
+    return op.name == REDUCE and bool(layout_of(op.operands[0]).bits_along(row(op).axis)["warp"])
+
+
+def _waiting(tile: SSAValue, numbers: dict[Operation, int]) -> Waiting:
+    """A tile that is widened late is made late; until then the narrow one waits."""
+    uses = {numbers[use.operation] for use in tile.uses} | {_made(wide, numbers) for wide in _widened_late(tile)}
+    return Waiting(tile, _words(tile), _made(tile, numbers), tuple(sorted(uses)))
+
+
+def _made(tile: SSAValue, numbers: dict[Operation, int]) -> int:
+    """Where the elements of a tile are first needed as they are."""
+    return (
+        min((numbers[op] for op in _plain_uses(tile)), default=numbers[owner(tile)])
+        if _is_late(tile)
+        else numbers[owner(tile)]
+    )
+
+
+def _widened_late(tile: SSAValue) -> list[SSAValue]:
+    return [result for use in tile.uses for result in use.operation.results if _is_late(result)]
+
+
+def _is_late(tile: SSAValue) -> bool:
+    """Whether a reduction reads the narrow tile that it is widened from."""
+    return any(_reads_narrow(use.operation) for use in tile.uses)
+
+
+def _plain_uses(tile: SSAValue) -> list[Operation]:
+    return [use.operation for use in tile.uses if not _reads_narrow(use.operation)]
+
+
+def _reads_narrow(op: Operation) -> bool:
+    return op.name == REDUCE and narrow_source(op) is not None
+
+
+def _words(tile: SSAValue) -> int:
+    layout = layout_of(tile)
+    distinct = layout.num_registers >> layout.free_bits("register").bit_count()
+    return -(-distinct * element_of(tile.type).bits // WORD_BITS)

@@ -1,0 +1,79 @@
+"""Tiles of which a thread keeps a part in shared memory while it waits for others.
+
+Four elements are one store and one load of 16 bytes; those of neighboring threads lie beside each other, so that no banks
+conflict. Nobody else reads them: no barrier is needed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ....dialects.definition import TableOperation
+from ...analysis.scratch_sizes import PARKED_BYTES
+from ...shared.accessors import maker, number_of
+from ...shared.element_types import Element
+from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateInBlock, LateValue, layout_of, taken
+from ..emission.thread_code import Value
+from ..memory.shared_memory import load_shared, store_shared
+
+WORDS = PARKED_BYTES // 4
+
+
+def emit_park(e: KernelEmitter, op: TableOperation) -> None:
+    """Each of its first elements is stored as soon as it is computed; the tile's registers stay what they are."""
+    found, element = list(e.packed(op.value)), e.element(op.value)
+    for number, group in enumerate(_groups(op)):
+        values = [found[register] for register in group]
+        _put(found, group, Late(partial(_store, e, element, op, number, values)))
+    e.values[op.result] = _repeated(found, op)
+
+
+def _store(e: KernelEmitter, element: Element, op: TableOperation, number: int, values: list[Any]) -> list[Value]:
+    computed = [taken(e.b, value) for value in values]
+    store_shared(e, element, computed, *_place(e, op, number), None)
+    return computed
+
+
+def emit_take_back(e: KernelEmitter, op: TableOperation) -> None:
+    """Each element where it is used, from shared memory if it is there."""
+    parked, element = maker(op.parked), e.element(op.result)
+    found = e.registers(op.parked)
+    for number, group in enumerate(_groups(parked)):
+        _put(found, group, LateInBlock(partial(_load, e, element, parked, number)))
+    e.values[op.result] = _repeated(found, op)
+
+
+def _put(found: list[Any], group: list[int], source: Late) -> None:
+    for position, register in enumerate(group):
+        found[register] = LateValue(source, position)
+
+
+def _repeated(found: list[Any], op: TableOperation) -> list[Any]:
+    """Registers that only repeat others are these."""
+    free = layout_of(op.result).free_bits("register")
+    return [found[register & ~free] for register in range(len(found))]
+
+
+def _load(e: KernelEmitter, element: Element, parked: TableOperation, number: int) -> list[Value]:
+    return load_shared(e, element, WORDS, *_place(e, parked, number))
+
+
+def _groups(op: TableOperation) -> list[list[int]]:
+    """The registers that are parked, so many as one instruction stores; none of them twice."""
+    layout = layout_of(op.value)
+    free = layout.free_bits("register")
+    distinct = [register for register in range(layout.num_registers) if not register & free][: op.words]
+    return [distinct[first : first + WORDS] for first in range(0, len(distinct), WORDS)]
+
+
+def _place(e: KernelEmitter, op: TableOperation, number: int) -> tuple[Value, int]:
+    """The thread's address, and what to add to it for a group of registers."""
+    with e.b.in_prologue():
+        base = e.b.add(e.b.mul(e.thread, PARKED_BYTES), e.shared_base)
+    while op.instead is not None:
+        op = maker(op.instead)
+    return base, number_of(op, "shared_offset") + number * PARKED_BYTES * 32 * e.num_warps
+
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.park": emit_park, "nv_tileas.take_back": emit_take_back}
