@@ -15,6 +15,12 @@ def scaled(x, y, factor, tile: ct.Constant[int]):
     ct.store(y, (i,), ct.load(x, (i,), (tile,)) * factor)
 
 
+@ct.kernel
+def copied(x, y, tile: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, (i,), ct.load(x, (i,), (tile,)))
+
+
 def test_a_graph_launches_kernels_with_outputs_and_updates():
     with hook.enabled("sm_90", device="cpu"):
         calls = pytest.importorskip("cuda.tile.jax", reason="this cuda-tile has no cuda.tile.jax")
@@ -26,6 +32,15 @@ def test_a_graph_launches_kernels_with_outputs_and_updates():
 
         x = jax.numpy.arange(32, dtype=jax.numpy.float32)
         np.testing.assert_array_equal(graph(x), 6 * np.arange(32))
+
+
+def test_what_cutile_refuses_to_compile_is_its_own_error_while_the_graph_is_made():
+    with hook.enabled("sm_90", device="cpu"):
+        calls = pytest.importorskip("cuda.tile.jax", reason="this cuda-tile has no cuda.tile.jax")
+        exponents = jax.numpy.ones(32, jax.numpy.float8_e8m0fnu)
+        graph = jax.jit(lambda x: calls.cutile_call((2,), copied, (x, calls.OutputPlaceholder(x.shape, x.dtype), 16)))
+        with pytest.raises(ct.TileUnsupportedFeatureError, match="float8_e8m0fnu is not supported on sm_90"):
+            graph.lower(exponents)
 
 
 def test_an_array_of_jax_is_a_device_array():

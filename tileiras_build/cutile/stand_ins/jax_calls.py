@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...targets import Target
+from .. import launching
 
 PRIMITIVE = "cutile_call_ffi_p"
 
@@ -38,19 +39,28 @@ def _call(
     roles: tuple,
     alias_group: Any,
 ) -> list[Any]:
-    """The outputs of a launch, as a graph has them."""
+    """The outputs of a launch, as a graph has them. Raises what cuTile raises where it cannot compile the kernel: while
+    the graph is made, as on a GPU, for what a callback raises is another error to JAX."""
+    import cuda.tile
     import jax
+
+    def values(arrays: list[np.ndarray], made: list[np.ndarray]) -> tuple[object, ...]:
+        arguments = _Arguments(arrays, made, constants, scalars)
+        return tuple(arguments.value(role) for role in roles)
 
     def launch(*arrays: Any) -> list[np.ndarray]:
         made = [np.zeros(out.shape, out.dtype) for out in output_shape_dtypes]
-        arguments = _Arguments([np.asarray(array) for array in arrays], made, constants, scalars)
-        values = tuple(arguments.value(role) for role in roles)
-        import cuda.tile
-
-        cuda.tile.launch(0, grid, kernel, values)
+        cuda.tile.launch(0, grid, kernel, values([np.asarray(array) for array in arrays], made))
         return made
 
+    if launching.session is not None:
+        launching.session.compile(kernel, values(_like(inputs), _like(output_shape_dtypes)))
     return jax.pure_callback(launch, list(output_shape_dtypes), *inputs)
+
+
+def _like(described: Iterable[Any]) -> list[np.ndarray]:
+    """Arrays of these shapes and element types, whose pages nobody touches."""
+    return [np.empty(array.shape, array.dtype) for array in described]
 
 
 class _Arguments:
