@@ -48,10 +48,12 @@ def test_wait_for_one_group_fewer_is_refused(name):
 def test_copy_before_the_barrier_is_refused(name):
     """The stage copied to is the one that the last iteration read."""
     module = with_rings(name)
-    wait = find(module, "nv_tileas.async_wait")[0]
+    # In the loop: fragments that it carries are waited for before it, too.
+    products = {op.parent: op for op in find(module, "nv_tileas.dot")}
+    wait = next(op for op in find(module, "nv_tileas.async_wait") if op.parent in products)
     body = wait.parent
     # With what their places are computed from: all between the product and the commit.
-    first = next(op for op in find(module, "nv_tileas.dot") if op.parent is body).next_op
+    first = products[body].next_op
     while first.name != "nv_tileas.async_commit":
         following = first.next_op
         first.detach()
