@@ -59,7 +59,7 @@ SAMPLE = {
 # What examples do not do, by the file of the kernels below tests/pipeline: loops without an end, cuts of tiles, atomic
 # updates, messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory;
 # fp4 with scales; turns of warpgroups, sums that stay in tensor memory; products that load more than shared memory holds
-# in one step, or sum up more than registers hold.
+# in one step, or sum up more than registers hold; rows that wait in shared memory.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": [
         "collatz",
@@ -70,6 +70,7 @@ TILE_KERNELS = {
         "asserting",
     ],
     "tileas_to_ll/values/conversion_kernels.py": ["e8m0_to_f32", "e4m3_to_e5m2", "f32_to_e8m0_up", "f64_to_e4m3"],
+    "tileas_to_ll/values/parked_kernels.py": ["shares", "centered"],
     "tileaa_to_tileas/scaled_products.py": ["e4m3", "fp4_pairs"],
     "large_tiles.py": ["transpose_f32", "product_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/clustered.py": ["product_2", "product_tall_2", "persistent_2", "attention_2"],
@@ -80,6 +81,7 @@ TILE_KERNELS = {
 # What is another thing on some targets, or can be done by some of them only; sm_80 does all else.
 TARGETS_OF = {
     "tileas_to_ll/values/conversion_kernels.py": ("sm_80", "sm_90"),
+    "tileas_to_ll/values/parked_kernels.py": ("sm_90",),
     "tileaa_to_tileas/clustered.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/scaled_products.py": ("sm_100", "sm_120"),
     "tileaa_to_tileas/overlapped_products.py": ("sm_90",),

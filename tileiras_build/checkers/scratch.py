@@ -23,6 +23,7 @@ from ..dialects.nv_tileas.types import BufferType, PipelineType
 from ..errors import InternalError
 from ..pipeline.shared.accessors import expect, number_of, owner, string_of
 from ..pipeline.shared.element_types import element_of
+from ..targets import WARP
 from .program_paths import kernels_of, paths_of
 
 BARRIERS, RING, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
@@ -70,7 +71,7 @@ TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
 
 def _storage_bytes(op: Operation, kernel: Operation) -> int:
     if op.name == "nv_tileas.park":
-        return number_of(op, "words") * PARKED_WORD_BYTES * 32 * number_of(kernel, "num_warps")
+        return number_of(op, "words") * PARKED_WORD_BYTES * WARP * number_of(kernel, "num_warps")
     if op.name == "nv_tileas.create_tmem":
         return TENSOR_ADDRESS_BYTES
     held = op.results[0].type

@@ -11,7 +11,7 @@ import ctypes
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,20 +64,21 @@ def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
     return None if bad else out
 
 
+# What makes a vector after the other; ``before`` is what all of them need.
 _LOOP = """
-define i64 @apply(ptr noalias %out, {operands}, i64 %vectors) {{
+define i64 @{name}({pointers}, i64 %vectors) {{
 entry:
-{numbers}
+{before}
   br label %some
 some:
   %v = phi i64 [0, %entry], [%v.next, %some]
   %bad.all = phi <8 x i1> [zeroinitializer, %entry], [%bad.next, %some]
   %v.next = add i64 %v, 1
-{vectors}
+{loads}
 {text}
   %bad.next = or <8 x i1> %bad.all, %bad
   %out.ptr = getelementptr <8 x {type}>, ptr %out, i64 %v
-  store <8 x {type}> %y, ptr %out.ptr, align 2
+  store <8 x {type}> %y, ptr %out.ptr, align 1
   %is_last = icmp eq i64 %v.next, %vectors
   br i1 %is_last, label %done, label %some
 done:
@@ -85,31 +86,53 @@ done:
   %result = zext i1 %any to i64
   ret i64 %result
 }}
+"""
+# What the loops and the operations call.
+DECLARATIONS = """
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <8 x double> @llvm.fmuladd.v8f64(<8 x double>, <8 x double>, <8 x double>)
 """
-_VECTOR = """  %x{i}.ptr = getelementptr <8 x float>, ptr %in{i}, i64 %v
-  %x{i} = load <8 x float>, ptr %x{i}.ptr, align 4"""
-_NUMBER = """  %x{i}.one = load float, ptr %in{i}, align 4
-  %x{i}.first = insertelement <8 x float> poison, float %x{i}.one, i64 0
-  %x{i} = shufflevector <8 x float> %x{i}.first, <8 x float> poison, <8 x i32> zeroinitializer"""
+_VECTOR = """  %x{i}.ptr = getelementptr <8 x {type}>, ptr %in{i}, i64 %v
+  %x{i} = load <8 x {type}>, ptr %x{i}.ptr, align 1"""
+_NUMBER = """  %x{i}.one = load {type}, ptr %in{i}, align 1
+  %x{i}.first = insertelement <8 x {type}> poison, {type} %x{i}.one, i64 0
+  %x{i} = shufflevector <8 x {type}> %x{i}.first, <8 x {type}> poison, <8 x i32> zeroinitializer"""
 
 
 @lru_cache
 def _code(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
     operation = OPERATIONS[name]
+    given = [Given("float", is_alike) for is_alike in alike]
+    text = loop("apply", "noalias", given, operation.text, TYPES[operation.result])
+    return compiled(text + DECLARATIONS, "apply", 1 + operation.operands, 1, ctypes.c_int64)
+
+
+@dataclass(frozen=True)
+class Given:
+    """An operand: the type of an element, and whether each has one of its own or all have the same."""
+
+    type: str
+    is_alike: bool = True
+
+
+def loop(name: str, result: str, operands: Sequence[Given], text: str, type_: str) -> str:
+    """IR of ``name(result, operands, vectors)``: ``text`` for each vector of the operands; whether some lane was bad, i64.
+
+    ``result`` says what else is known of the pointer to the results, elements of ``type_``.
+    """
     lines: dict[bool, list[str]] = {True: [], False: []}
-    for i, is_alike in enumerate(alike):
-        lines[is_alike].append((_VECTOR if is_alike else _NUMBER).format(i=i))
-    text = _LOOP.format(
-        operands=", ".join(f"ptr %in{i}" for i in range(operation.operands)), numbers="\n".join(lines[False]),
-        vectors="\n".join(lines[True]), text=operation.text, type=_TYPES[operation.result],
+    for i, operand in enumerate(operands):
+        lines[operand.is_alike].append((_VECTOR if operand.is_alike else _NUMBER).format(i=i, type=operand.type))
+    pointers = [f"ptr {result} %out", *(f"ptr %in{i}" for i in range(len(operands)))]
+    return _LOOP.format(
+        name=name, pointers=", ".join(pointers), before="\n".join(lines[False]), loads="\n".join(lines[True]),
+        text=text, type=type_,
     )  # fmt: skip
-    return compiled(text, "apply", 1 + operation.operands, 1, ctypes.c_int64)
 
 
-_TYPES: dict[type[np.generic], str] = {np.float32: "float", np.uint16: "i16"}
+# Types of the results in IR.
+TYPES: dict[type[np.generic], str] = {np.float32: "float", np.uint16: "i16"}
 
 
 # -- the operations ----------------------------------------------------------------------------------

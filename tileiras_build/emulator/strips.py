@@ -13,11 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from .elements import OPERATIONS
+from .elements import DECLARATIONS, LANES, OPERATIONS, TYPES, Given, loop
 from .jit import address, compiled, has
 
 STRIP = 256  # elements: a hundred registers of them fit a second-level cache
-LANES = 8
 BEFORE = 1 << 23  # results of programs that NumPy makes in the time of the translation
 RECORD = 5  # numbers of an operation
 FEATURES = ("fma", "f16c")  # without which the operations would be slow
@@ -51,7 +50,6 @@ _SELECT = (
   %y = select <8 x i1> %is, <8 x i32> %x1, <8 x i32> %x2"""
     + _GOOD
 )
-_TYPES: dict[type[np.generic], str] = {np.float32: "float", np.uint16: "i16"}
 
 
 def _integer(name: str) -> Row:
@@ -59,7 +57,7 @@ def _integer(name: str) -> Row:
 
 
 ROWS = {
-    **{name: Row(op.text, ("float",) * op.operands, _TYPES[op.result]) for name, op in OPERATIONS.items()},
+    **{name: Row(op.text, ("float",) * op.operands, TYPES[op.result]) for name, op in OPERATIONS.items()},
     "div": Row(_QUOTIENT, ("float", "float"), "float"),
     "flush": Row(_FLUSH, ("float",), "float"),
     "bits": Row(_BITS, ("float",), "i32"),
@@ -90,34 +88,8 @@ def run(program: np.ndarray, bases: np.ndarray, steps: np.ndarray, size: int) ->
 
 
 # -- the code ----------------------------------------------------------------------------------------
-_OPERATION = """
-define internal i64 @{name}(ptr %out, ptr %in0, ptr %in1, ptr %in2, i64 %vectors) {{
-entry:
-  br label %some
-some:
-  %v = phi i64 [0, %entry], [%v.next, %some]
-  %bad.all = phi <8 x i1> [zeroinitializer, %entry], [%bad.next, %some]
-  %v.next = add i64 %v, 1
-{loads}
-{text}
-  %bad.next = or <8 x i1> %bad.all, %bad
-  %out.ptr = getelementptr <8 x {type}>, ptr %out, i64 %v
-  store <8 x {type}> %y, ptr %out.ptr, align 1
-  %is_last = icmp eq i64 %v.next, %vectors
-  br i1 %is_last, label %done, label %some
-done:
-  %any = call i1 @llvm.vector.reduce.or.v8i1(<8 x i1> %bad.next)
-  %result = zext i1 %any to i64
-  ret i64 %result
-}}
-"""
-_LOAD = """  %x{i}.ptr = getelementptr <8 x {type}>, ptr %in{i}, i64 %v
-  %x{i} = load <8 x {type}>, ptr %x{i}.ptr, align 1"""
 _RUN = """
-declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare i64 @llvm.umin.i64(i64, i64)
-declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
-declare <8 x double> @llvm.fmuladd.v8f64(<8 x double>, <8 x double>, <8 x double>)
 
 define void @run(ptr noalias %program, ptr noalias %bases, ptr noalias %steps, ptr noalias %bad,
                  i64 %count, i64 %strips, i64 %vectors) {{
@@ -167,23 +139,23 @@ _PLACE = """  %value.{i}.ptr = getelementptr i64, ptr %record, i64 {at}
   %place.{i} = add i64 %base.{i}, %from.{i}
   %p.{i} = inttoptr i64 %place.{i} to ptr"""
 _CALL = """case.{name}:
-  %result.{name} = call i64 @{function}(ptr %p.0, ptr %p.1, ptr %p.2, ptr %p.3, i64 %some)
+  %result.{name} = call i64 @do.{name}({pointers}, i64 %some)
   br label %operation.end"""
 
 
 @lru_cache
 def _code() -> Callable[..., int]:
-    functions = {name: f"do.{name}" for name in ROWS}
-    operations = [_operation(functions[name], row) for name, row in ROWS.items()]
+    operations = [
+        loop(f"do.{name}", "", list(map(Given, row.operands)), row.text, row.result) for name, row in ROWS.items()
+    ]
     text = _RUN.format(
         vectors=STRIP // LANES, record=RECORD, places="\n".join(_PLACE.format(i=i, at=i + 1) for i in range(RECORD - 1)),
         cases="\n".join(f"    i64 {number}, label %case.{name}" for name, number in NUMBERS.items()),
-        calls="\n".join(_CALL.format(name=name, function=function) for name, function in functions.items()),
+        calls="\n".join(_CALL.format(name=name, pointers=_pointers(row)) for name, row in ROWS.items()),
         results=", ".join(f"[%result.{name}, %case.{name}]" for name in ROWS),
     )  # fmt: skip
-    return compiled("\n".join([text, *operations]), "run", 4, 3)
+    return compiled("\n".join([text, DECLARATIONS, *operations]), "run", 4, 3)
 
 
-def _operation(name: str, row: Row) -> str:
-    loads = [_LOAD.format(i=i, type=type_) for i, type_ in enumerate(row.operands)]
-    return _OPERATION.format(name=name, loads="\n".join(loads), text=row.text, type=row.result)
+def _pointers(row: Row) -> str:
+    return ", ".join(f"ptr %p.{i}" for i in range(1 + len(row.operands)))

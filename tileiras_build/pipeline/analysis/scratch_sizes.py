@@ -10,6 +10,7 @@ from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
 from ...layouts import SharedRoundTrip
+from ...targets import WARP
 from ..job import Job
 from ..savings import saving_of
 from ..shared.accessors import row
@@ -20,8 +21,9 @@ from .slice_parts import slice_cut
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
-# What a thread parks by one instruction.
+# What a thread parks by one instruction: two pairs.
 PARKED_BYTES = 16
+PARKED_WORDS = PARKED_BYTES // 4
 STORE_BY_TMA = AsyncTiledTmaStoreOp.name
 # What names the instruction of a product; one without reads its operands from scratch.
 TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
@@ -35,6 +37,11 @@ def aligned(size: int) -> int:
 def ring_bytes(ring: TableOperation) -> int:
     """Bytes of shared memory that an alloc_tensor takes."""
     return -(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT
+
+
+def parked_bytes(words: int, warps: int) -> int:
+    """Bytes of shared memory for ``words`` words of each thread."""
+    return words // PARKED_WORDS * PARKED_BYTES * WARP * warps
 
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:

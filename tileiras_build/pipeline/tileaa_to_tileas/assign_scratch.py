@@ -21,10 +21,9 @@ from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, ParkOp
 from ...errors import Unsupported
-from ...targets import WARP
 from ..analysis.operand_chains import kernel_of
 from ..analysis.ring_lives import RingLife
-from ..analysis.scratch_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, ring_bytes
+from ..analysis.scratch_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, parked_bytes, ring_bytes
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import given, row
@@ -32,7 +31,6 @@ from ..shared.element_types import element_of
 from .conversion_groups import group_conversions
 from .shared_hazards import Hazards
 
-WORD_BYTES = 4
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
@@ -128,8 +126,8 @@ def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
 
 def _park_storage(op: TableOperation) -> tuple[int, int]:
     """Of all threads; none where another tile's is taken."""
-    threads = WARP * given(row(kernel_of(op)).num_warps)
-    return (0 if op.instead is not None else op.words * WORD_BYTES * threads), ALIGNMENT
+    warps = given(row(kernel_of(op)).num_warps)
+    return (0 if op.instead is not None else parked_bytes(op.words, warps)), ALIGNMENT
 
 
 def _tensor_memory_storage(op: TableOperation) -> tuple[int, int]:

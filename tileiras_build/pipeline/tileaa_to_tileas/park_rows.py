@@ -23,17 +23,13 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ParkOp, TakeBackOp
-from ...targets import WARP
 from ..analysis.budget import BESIDE_PARKED, BESIDE_UNPARKED, kept_beside, reduces_only, row_ctas
-from ..analysis.scratch_sizes import PARKED_BYTES, largest_scratch
+from ..analysis.scratch_sizes import PARKED_WORDS, largest_scratch, parked_bytes
 from ..analysis.waiting_tiles import Rows, Waiting, rows_of
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, given, row
 from .inserted import insert_before
-
-WORD_BYTES = 4
-UNIT = PARKED_BYTES // WORD_BYTES
 
 
 class ParkRows(EdgePass):
@@ -54,7 +50,7 @@ def _park(func: Operation, rows: Rows, job: Job) -> None:
         most = kept_beside(BESIDE_UNPARKED, warps, ctas, job.target)
         parked = _choose(rows, kept_beside(beside, warps, ctas, job.target), most)
         chains = _chains(parked) if parked is not None else []
-        taken = sum(chain.words for chain in chains) * WORD_BYTES * WARP * warps
+        taken = parked_bytes(sum(chain.words for chain in chains), warps)
         if chains and taken + scratch <= job.target.shared_memory_of(ctas):
             for chain in chains:
                 _write(chain, rows)
@@ -73,13 +69,17 @@ def _choose(rows: Rows, kept: int, most: int) -> dict[Waiting, int] | None:
         here = [one for one in rows.waiting if one.waits_at(meeting)]
         left = sum(one.words - parked.get(one, 0) for one in here)
         for one in sorted(filter(lambda one: one.may_park, here), key=lambda one: -one.words):
-            more = min(-(-max(left - kept, 0) // UNIT) * UNIT, one.words // UNIT * UNIT - parked.get(one, 0))
+            more = min(_up(max(left - kept, 0)), one.words // PARKED_WORDS * PARKED_WORDS - parked.get(one, 0))
             if more:
                 parked[one] = parked.get(one, 0) + more
                 left -= more
         if left + rows.loaded_behind(meeting) > most:
             return None
     return parked
+
+
+def _up(words: int) -> int:
+    return -(-words // PARKED_WORDS) * PARKED_WORDS
 
 
 @dataclass

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -27,6 +27,7 @@ from ....dialects.nvvm.barriers import ClusterRankOp
 from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
+from ...analysis.scratch_sizes import PARKED_WORDS
 from ...shared.accessors import number_of
 from ...shared.element_types import POINTER, Element, element_of, wrapped
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
@@ -115,12 +116,18 @@ class Part:
         return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
 
 
+T = TypeVar("T")
 TAKEN = (Part, LateValue)
 
 
 def taken(b: Builder, value: Value | Part | LateValue) -> Value:
     """A scalar or word as a value that exists."""
     return value.take(b) if isinstance(value, TAKEN) else value
+
+
+def parked_together(values: Sequence[T]) -> list[Sequence[T]]:
+    """Parts of so many as one access parks: what is computed where it is used is computed so, and none of it before."""
+    return [values[first : first + PARKED_WORDS] for first in range(0, len(values), PARKED_WORDS)]
 
 
 def _takes_late(op: Operation) -> bool:

@@ -19,7 +19,7 @@ from ....dialects.nvvm import generic
 from ...shared.accessors import expect, string_of
 from ...shared.element_types import element_of, wrapped
 from ...shared.llvm_types import GLOBAL, I1, I64, integer, pointer
-from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, parked_together, taken
 from ..emission.thread_code import Value
 from . import float_arithmetic, number_conversions
 from .pairs import in_pairs
@@ -44,10 +44,6 @@ INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
     "arith.minui": generic.UMinOp,
     "arith.maxui": generic.UMaxOp,
 }
-
-
-# Elements that one access parks, two pairs.
-AT_ONCE = 4
 
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
@@ -80,8 +76,7 @@ def _late(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Any, ...]]) -> 
     def compute(group: Sequence[tuple[Any, ...]]) -> list[Value]:
         return _results(e, op, [tuple(taken(e.b, value) for value in arguments) for arguments in group])
 
-    groups = [calls[first : first + AT_ONCE] for first in range(0, len(calls), AT_ONCE)]
-    sources = [(Late(partial(compute, group)), len(group)) for group in groups]
+    sources = [(Late(partial(compute, group)), len(group)) for group in parked_together(calls)]
     return [LateValue(source, position) for source, count in sources for position in range(count)]
 
 

@@ -93,8 +93,8 @@ def _here(e: KernelEmitter, value: Value) -> Value:
 def _distinct_tuples(e: KernelEmitter, sources: Any, layout: LinearLayout) -> dict[int, Tuple]:
     """Register -> one scalar per operand, without the registers that only repeat others."""
     columns = [e.registers(source) for source in sources]
-    free = layout.free_bits("register")
-    return {r: values for r, values in enumerate(zip(*columns)) if not r & free}
+    _, distinct, _ = layout.distinct_registers()
+    return {r: tuple(column[r] for column in columns) for r in distinct}
 
 
 def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
@@ -113,7 +113,7 @@ def _one_by_one(e: KernelEmitter, sources: Any, layout: LinearLayout, mask: int,
     where it is used need not be in registers all at once.
     """
     columns = [e.packed(source) for source in sources]
-    free = layout.free_bits("register")
+    _, distinct, _ = layout.distinct_registers()
 
     def combined(registers: list[int], positions: list[int]) -> dict[int, Tuple]:
         if not positions:
@@ -123,9 +123,8 @@ def _one_by_one(e: KernelEmitter, sources: Any, layout: LinearLayout, mask: int,
         high = combined([r for r in registers if r >> bit & 1], others)
         return dict(zip(low, combine([high[r | 1 << bit] for r in low], list(low.values()))))
 
-    distinct = [r for r in range(layout.num_registers) if not r & free]
-    far = [bit for bit in bit_positions(mask & ~free) if bit >= NEIGHBORS]
-    return _within_thread(combined(distinct, far), mask & (1 << NEIGHBORS) - 1, combine)
+    far = [bit for bit in bit_positions(mask & ~layout.free_bits("register")) if bit >= NEIGHBORS]
+    return _within_thread(combined(list(distinct), far), mask & (1 << NEIGHBORS) - 1, combine)
 
 
 def _across_lanes(

@@ -26,9 +26,9 @@ from ...analysis.narrow_sources import PAIR_TYPES
 from ...shared.accessors import given, owner, row, tile_type
 from ...shared.element_types import element_of
 from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32, vector
-from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, parked_together, taken
 from ..emission.thread_code import Value
-from .arithmetic import AT_ONCE, emit_elementwise
+from .arithmetic import emit_elementwise
 from .pairs import PAIR, halves, has_pairs, in_pairs, pair
 from .scalar_rules import flushes, option_text
 
@@ -160,7 +160,7 @@ class _Shared:
         return [
             value
             for divisor, group in self._groups()
-            for part in _parts(group)
+            for part in parked_together(group)
             for value in self._leaving([b.binary("fdiv", self._present(a), divisor, FLOAT) for a in part])
         ]
 
@@ -233,7 +233,7 @@ class _Shared:
 
         return [
             value
-            for part in _parts(dividends)
+            for part in parked_together(dividends)
             for value in self._leaving(quotients([(self._present(a),) for a in part]))
         ]
 
@@ -244,11 +244,6 @@ class _Shared:
         b, kind = self.b, PAIR_TYPES[given(self.narrow)]
         pairs = zip(quotients[::2], quotients[1::2])
         return [b.issue(RoundPairOp, low, high, type=I32, halves=kind) for low, high in pairs]
-
-
-def _parts(group: Sequence[SSAValue | LateValue]) -> Iterable[Sequence[SSAValue | LateValue]]:
-    """A few dividends at a time: those of parked tiles are not all read at once."""
-    return (group[first : first + AT_ONCE] for first in range(0, len(group), AT_ONCE))
 
 
 # What is never less than zero; NaN aside, which makes the sum NaN.
@@ -296,14 +291,14 @@ def _rounded_to(op: Operation) -> Attribute | None:
     own = element_of(op.results[0].type).type
     if own != FLOAT:
         return own
-    users = [use.operation for use in op.results[0].uses]
-    types = {
-        element_of(user.results[0].type).type
-        for user in users
-        if user.name == "nv_tileas.fp_to_fp" and _is_to_nearest(user)
-    }
-    rounded = len(types) == 1 and all(user.name == "nv_tileas.fp_to_fp" and _is_to_nearest(user) for user in users)
-    [type] = types if rounded else [None]
+    types = {_rounded_by(use.operation) for use in op.results[0].uses}
+    return types.pop() if len(types) == 1 else None
+
+
+def _rounded_by(user: Operation) -> Attribute | None:
+    if user.name != "nv_tileas.fp_to_fp" or not _is_to_nearest(user):
+        return None
+    type = element_of(user.results[0].type).type
     return type if type in (HALF, BFLOAT) else None
 
 

@@ -6,18 +6,26 @@ conflict. Nobody else reads them: no barrier is needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from ....dialects.definition import TableOperation
-from ...analysis.scratch_sizes import PARKED_BYTES
+from ...analysis.scratch_sizes import PARKED_BYTES, PARKED_WORDS, parked_bytes
 from ...shared.accessors import maker, number_of
 from ...shared.element_types import Element
-from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateInBlock, LateValue, layout_of, taken
+from ..emission.kernel_emitter import (
+    Handler,
+    KernelEmitter,
+    Late,
+    LateInBlock,
+    LateValue,
+    layout_of,
+    parked_together,
+    taken,
+)
 from ..emission.thread_code import Value
 from ..memory.shared_memory import load_shared, store_shared
-
-WORDS = PARKED_BYTES // 4
 
 
 def emit_park(e: KernelEmitter, op: TableOperation) -> None:
@@ -44,7 +52,7 @@ def emit_take_back(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = _repeated(found, op)
 
 
-def _put(found: list[Any], group: list[int], source: Late) -> None:
+def _put(found: list[Any], group: Sequence[int], source: Late) -> None:
     for position, register in enumerate(group):
         found[register] = LateValue(source, position)
 
@@ -56,15 +64,13 @@ def _repeated(found: list[Any], op: TableOperation) -> list[Any]:
 
 
 def _load(e: KernelEmitter, element: Element, parked: TableOperation, number: int) -> list[Value]:
-    return load_shared(e, element, WORDS, *_place(e, parked, number))
+    return load_shared(e, element, PARKED_WORDS, *_place(e, parked, number))
 
 
-def _groups(op: TableOperation) -> list[list[int]]:
+def _groups(op: TableOperation) -> list[Sequence[int]]:
     """The registers that are parked, so many as one instruction stores; none of them twice."""
-    layout = layout_of(op.value)
-    free = layout.free_bits("register")
-    distinct = [register for register in range(layout.num_registers) if not register & free][: op.words]
-    return [distinct[first : first + WORDS] for first in range(0, len(distinct), WORDS)]
+    _, distinct, _ = layout_of(op.value).distinct_registers()
+    return parked_together(distinct[: op.words])
 
 
 def _place(e: KernelEmitter, op: TableOperation, number: int) -> tuple[Value, int]:
@@ -73,7 +79,7 @@ def _place(e: KernelEmitter, op: TableOperation, number: int) -> tuple[Value, in
         base = e.b.add(e.b.mul(e.thread, PARKED_BYTES), e.shared_base)
     while op.instead is not None:
         op = maker(op.instead)
-    return base, number_of(op, "shared_offset") + number * PARKED_BYTES * 32 * e.num_warps
+    return base, number_of(op, "shared_offset") + parked_bytes(number * PARKED_WORDS, e.num_warps)
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.park": emit_park, "nv_tileas.take_back": emit_take_back}
