@@ -14,6 +14,7 @@ from ....dialects.definition import TableOperation
 from ....dialects.nvvm.arithmetic import AddMixedOp, SubMixedOp
 from ...analysis.kinds import is_tile
 from ...analysis.narrow_sources import PAIR_TYPES, narrow_source
+from ...shared.accessors import owner
 from ...shared.element_types import element_of
 from ...shared.llvm_types import FLOAT, I16
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -69,7 +70,7 @@ def _reads_narrow(op: Operation) -> bool:
 
 
 def _source(value: SSAValue) -> SSAValue:
-    return value.owner.operands[0]
+    return owner(value).operands[0]
 
 
 def _half_type(value: SSAValue) -> str:
