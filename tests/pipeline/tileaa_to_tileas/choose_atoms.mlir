@@ -67,3 +67,37 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   %old, %t = nv_tileas.atomic_rmw %p, %x {mem_semantic = "relaxed", mem_scope = "device", mode = "addf", reduce_atom = "atom"} : (!nv_tileaa.ptr<bf16>, bf16) -> (bf16, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
+
+// ---- what_one_block_reads_passes_through_and_what_all_read_stays
+!m = !nv_tileaa.memref<f32, [?], [1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [128], dim_map = [0], steps = [128], sparse = -1, padding = none>
+!tile = tensor<128xf32, #cute.layout<(128), (32,1,4):(4,0,1)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %q: !nv_tileaa.ptr<f32>, %n: i32):
+  %b = nv_tileas.get_program_id {axis = 0 : i32} : i32
+  %z = arith.constant 0 : i32
+  %m = nv_tileas.make_memref %p sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !m
+  %v = nv_tileas.block_tile %m : (!m) -> !v
+  %x, %t = nv_tileas.tiled_load %v coords(%b) {mem_semantic = "weak", vector = 4 : i32} : (!v, i32) -> (!tile, !nv_tileaa.mem_token)
+  %k = nv_tileas.make_memref %q sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !m
+  %w = nv_tileas.block_tile %k : (!m) -> !v
+  %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 4 : i32} : (!v, i32) -> (!tile, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f32, [?], [1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128], dim_map = [0], steps = [128], sparse = -1, padding = none>
+#layout0 = #cute.layout<(128), (32,1,4):(4,0,1)>
+!tile_128xf32 = tensor<128xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %q: !nv_tileaa.ptr<f32>, %n: i32):
+  %b = nv_tileas.get_program_id {axis = 0 : i32} : i32
+  %z = arith.constant 0 : i32
+  %m = nv_tileas.make_memref %p sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !memref0
+  %v = nv_tileas.block_tile %m : (!memref0) -> !view0
+  %x, %t = nv_tileas.tiled_load %v coords(%b) {mem_semantic = "weak", vector = 4 : i32, cache = "L1::no_allocate"} : (!view0, i32) -> (!tile_128xf32, !nv_tileaa.mem_token)
+  %k = nv_tileas.make_memref %q sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !memref0
+  %w = nv_tileas.block_tile %k : (!memref0) -> !view0
+  %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 4 : i32, cache = "L1::evict_last"} : (!view0, i32) -> (!tile_128xf32, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}

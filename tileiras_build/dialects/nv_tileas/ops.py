@@ -45,7 +45,9 @@ PLACES: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLAC
 # What scheduling writes on an operation that nv_tileaa has as well.
 ADDED: dict[str, Declared] = {
     # ``steps``: iterations of the loop that load the same tile, one after the other.
-    "tiled_load": ELEMENTS | {"tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)},
+    # ``cache``: how caches should treat it, in PTX's words.
+    "tiled_load": ELEMENTS
+    | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)},
     "tiled_store": ELEMENTS,
     "tiled_atomic_rmw": ELEMENTS | REDUCED,
     "load": WIDTH,

@@ -5,7 +5,7 @@ apart. Its atomicrmw drops ordering and scope. So one access is one piece of ass
 under the predicate and takes words apart (PTX ISA 9.0, section 9.7.9, data movement; 9.7.13, atomics).
 
 Attributes that the rows share: ``semantics`` and ``scope`` of an access that is not weak; ``space`` (``global``,
-``shared``; without it the address is generic); ``offset``, the bytes between the address and the place. Operations that
+``shared``; without it the address is generic); ``cache``, what caches are told; ``offset``, the bytes between the address and the place. Operations that
 are not in MLIR, or there in another form, have PTX's names. Texts are built once per shape and reused.
 """
 
@@ -22,7 +22,7 @@ TEXTS = 1024  # shapes of one kind of access that a kernel may have
 
 def _modifiers(op: TableOperation) -> str:
     """``.relaxed.gpu.global``"""
-    return "".join(f".{found}" for key in ("semantics", "scope", "space") if (found := word(op, key)))
+    return "".join(f".{found}" for key in ("semantics", "scope", "space", "cache") if (found := word(op, key)))
 
 
 def _place(operand: int, offset: int) -> str:

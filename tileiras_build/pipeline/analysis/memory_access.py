@@ -14,6 +14,7 @@ from ..shared.element_types import element_of
 from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
+SECTOR_BYTES = 32  # in which memory and L2 are read and written
 WIDE_BYTES = 32  # of a GPU with loads and stores of eight words
 
 

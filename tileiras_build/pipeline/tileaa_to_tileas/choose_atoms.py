@@ -1,10 +1,11 @@
 """Choose the instructions by which copies and reductions of memory are made.
 
-In:    local_load and updates of memory, with the layouts and places that they keep.
-Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory. Stores by TMA have theirs, and accesses
-       of global memory what they move at a time (``vector``).
+In:    local_load, updates and loads of memory, with the layouts and places that they keep.
+Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory, ``cache`` on loads of tiles that one block
+       reads alone, or all read. Stores by TMA have theirs, and accesses of global memory what they move at a time (``vector``).
 After: store_by_tma: no copy is made any more. Before: thread code, which chooses no instruction of these by itself.
-Sound: an atom is one that the target has; all atoms of an operation read and write the same elements.
+Sound: an atom is one that the target has; all atoms of an operation read and write the same elements. What caches keep changes
+       no number.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, LocalLoadOp
 from ...targets import Target
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.memory_access import SECTOR_BYTES, ViewFacts
+from ..analysis.rereading import Reading, reading_of
 from ..analysis.stage_readings import matrix_reading, plain_reading
 from ..contracts import EdgePass
 from ..job import Job
@@ -24,6 +29,8 @@ from ..shared.accessors import row
 from ..shared.element_types import element_of
 
 # Updates that GPUs without a capability make by swapping the new value in while the old one is still there.
+# What L1 is told of a load (PTX ISA 9.0, section 9.7.9.2, cache eviction priorities).
+CACHES = {Reading.ONCE: "L1::no_allocate", Reading.BY_ALL: "L1::evict_last"}
 SWAPPED = {("addf", "bf16"): "bf16_atomic_add"}
 
 
@@ -50,8 +57,28 @@ def _choose_update(op: TableOperation, target: Target) -> None:
     op.reduce_atom = ATOM if capability is None or target.has(capability) else ATOM_LOOP
 
 
+def _choose_cache(op: TableOperation, target: Target) -> None:
+    """What passes through takes no place in L1, where each access fills the sectors that it touches."""
+    if (
+        op.mem_semantic == "weak"
+        and (reading := reading_of(op)) in CACHES
+        and (reading is Reading.BY_ALL or _fills_sectors(op))
+    ):
+        op.cache = CACHES[reading]
+
+
+def _fills_sectors(op: TableOperation) -> bool:
+    held, element = layout_of(op.value), element_of(op.value.type)
+    order = ViewFacts(op.view, AxisAnalysis()).order
+    if not order or op.vector is None or element.per_byte > 1:
+        return False
+    together = min(held.contiguous(order), op.vector) << held.bits_along(order[0])["lane"].bit_count()
+    return together * element.bytes >= SECTOR_BYTES
+
+
 CHOICES: dict[str, Callable[[TableOperation, Target], None]] = {
     LocalLoadOp.name: _choose_reading,
+    "nv_tileas.tiled_load": _choose_cache,
     "nv_tileas.atomic_rmw": _choose_update,
     "nv_tileas.tiled_atomic_rmw": _choose_update,
 }

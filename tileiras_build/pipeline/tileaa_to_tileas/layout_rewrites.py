@@ -8,7 +8,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop, is_loop, renames
 from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
-from ..analysis.memory_access import ViewFacts
+from ..analysis.memory_access import SECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import source_load
 from ..shared.accessors import given, row, tile_type
 from ..shared.element_types import element_of
@@ -20,7 +20,6 @@ from .layout_writer import LayoutWriter, layout_of, set_layout
 
 # A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
 DIRECT_STORE_BYTES = 8
-SECTOR_BYTES = 32  # what the lanes of a store must fill together: memory is written in sectors
 FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
 
 

@@ -257,6 +257,8 @@ def _load_tile(
 ) -> list[Value]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
     layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
+    if "cache" in op.attributes:
+        modifiers = {**modifiers, "cache": string_of(op, "cache")}
     fill = padding_bits(element, addresses.view.type.padding.data)
     known: dict[int, list[Value]] = {}
     registers: list[Value] = []
