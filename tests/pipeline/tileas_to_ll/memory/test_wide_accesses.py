@@ -19,10 +19,10 @@ def test_a_tile_and_a_part_of_one(name, dtype, form):
     x = np.arange(LENGTH + 48).astype(dtype)
     np.testing.assert_array_equal(run(KERNELS, name, "sm_100", [x, np.zeros_like(x)], grid=(2, 1, 1))[1], x + x)
     text = compiled(KERNELS, name, "sm_100").ptx
-    assert f"ld.global.{form}" in text and f"st.global.{form}" in text
+    assert f"ld.global.L1::no_allocate.{form}" in text and f"st.global.{form}" in text
 
 
 @pytest.mark.parametrize("name, sm", [("halves_on_16_bytes", "sm_100"), ("halves", "sm_90")])
 def test_others_move_16_bytes(name, sm):
     text = compiled(KERNELS, name, sm).ptx
-    assert "ld.global.v4.b32" in text and "v8" not in text
+    assert "st.global.v4.b32" in text and "v8" not in text
