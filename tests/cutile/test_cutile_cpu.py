@@ -128,6 +128,17 @@ def test_tuning_launches_each_configuration_once_and_takes_the_first_of_them(how
     assert f"takes the first configuration that {word}" in capsys.readouterr().err
 
 
+def test_each_call_of_the_function_that_times_is_a_launch_where_no_search_calls_it(device):
+    from cuda.tile import _cext
+
+    if not hasattr(_cext, "_benchmark"):
+        pytest.skip("this cuda-tile has no function that times")
+    for _ in range(2):
+        x = np.zeros(TILE, np.float32)
+        _cext._benchmark(0, (1,), kernels.plus_one, (x, TILE))
+        assert (x == 1).all()
+
+
 def test_a_configuration_that_faults_is_a_failure_of_the_search(device):
     tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
     x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float32)
