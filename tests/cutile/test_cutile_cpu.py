@@ -67,10 +67,11 @@ def test_parameters_by_keyword_alone_are_passed_like_others(device):
     assert (x == 3).all()
 
 
-def test_an_assertion_is_told_with_its_message_and_line(device):
+def test_an_assertion_is_printed_and_told_with_its_message_and_line(device, capsys):
     fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
     assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
     assert fault.location.line == kernels.line_of("fails")
+    assert "all are positive" in capsys.readouterr().out
 
 
 def test_a_launch_ends_at_its_time_limit():
