@@ -156,7 +156,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tileaa_to_tileas:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "strategy", "serializer"),
+        options=("opt_level", "lineinfo", "debug", "strategy", "serializer", "fp8_sum_k"),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),
