@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
-from .tuning import FP8_SUM_K, TUNING
+from .tuning import FP8_SUM_K, TILE_GROUP, TUNING
 
 if TYPE_CHECKING:
     from ..targets import Target
@@ -37,6 +37,7 @@ class Job:
     strategy: str = "auto"
     saving: int = 0
     fp8_sum_k: int = FP8_SUM_K.default
+    tile_group: int = TILE_GROUP.default
 
     def __post_init__(self) -> None:
         for row in TUNING:

@@ -54,5 +54,11 @@ FP8_SUM_K = Tuning(
     32,
     (32, 64, 128),
 )
-TUNING: tuple[Tuning, ...] = (FP8_SUM_K,)
+TILE_GROUP = Tuning(
+    "tile_group",
+    "rows of the grid (along axis 1) whose tile programs begin together, so that L2 serves more of them; 1 as the grid counts",
+    1,
+    (1, 2, 4, 8, 16, 32),
+)
+TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP)
 BY_NAME = {row.name: row for row in TUNING}
