@@ -157,6 +157,18 @@ def test_tuning_with_a_limit_runs_each_configuration_within_it(device):
     assert device.options.time_limit is None
 
 
+def test_tiles_are_printed_as_lists_each_block_s_on_a_line(device, capsys):
+    size = 32  # with the halves twice as many arguments as one call of printf takes
+    x = np.arange(2 * size, dtype=np.int32)
+    ct.launch(0, (2,), kernels.listing, (x, size))
+    lists = [
+        (tile.reshape(2, -1).tolist(), ", ".join(f"{half:4.1f}" for half in tile * 0.5)) for tile in x.reshape(2, -1)
+    ]
+    assert capsys.readouterr().out == "".join(
+        f"{at}% {whole}, [{halves}]\n" for at, (whole, halves) in enumerate(lists)
+    )
+
+
 def test_blocks_run_in_several_processes_where_they_may(capsys):
     x = np.zeros(64 * TILE, np.float32)
     with hook.enabled("sm_90", device="cpu", jobs=2):
