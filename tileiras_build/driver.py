@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .book.serializers import find_level
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, one_of
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, missing_package, one_of
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
@@ -240,6 +240,8 @@ class _Run:
         except TileirasError as error:
             raise self._located(error) from error
         except Exception as error:
+            if isinstance(error, ImportError) and (missing := missing_package(error)) is not None:
+                raise missing from error
             message = f"stage {stage.name} failed: {type(error).__name__}: {error}"
             raise self._reproducible(InternalError("stage-failed", message), stage) from error
         finally:

@@ -67,10 +67,11 @@ def test_parameters_by_keyword_alone_are_passed_like_others(device):
     assert (x == 3).all()
 
 
-def test_an_assertion_is_told_with_its_message_and_line(device):
+def test_an_assertion_is_printed_and_told_with_its_message_and_line(device, capsys):
     fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
     assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
     assert fault.location.line == kernels.line_of("fails")
+    assert "all are positive" in capsys.readouterr().out
 
 
 def test_a_launch_ends_at_its_time_limit():
@@ -126,6 +127,17 @@ def test_tuning_launches_each_configuration_once_and_takes_the_first_of_them(how
             assert found.best.config == 16  # tiles have powers of two
             assert [config for config, *_ in found.failures] == [3] and (x == launches * searches).all()
     assert f"takes the first configuration that {word}" in capsys.readouterr().err
+
+
+def test_each_call_of_the_function_that_times_is_a_launch_where_no_search_calls_it(device):
+    from cuda.tile import _cext
+
+    if not hasattr(_cext, "_benchmark"):
+        pytest.skip("this cuda-tile has no function that times")
+    for _ in range(2):
+        x = np.zeros(TILE, np.float32)
+        _cext._benchmark(0, (1,), kernels.plus_one, (x, TILE))
+        assert (x == 1).all()
 
 
 def test_a_configuration_that_faults_is_a_failure_of_the_search(device):
