@@ -83,7 +83,7 @@ def _add_tuning(parser: argparse.ArgumentParser) -> None:
 
     for row in TUNING:
         what = f"{row.help}: {row.said} (default: {row.default})"
-        parser.add_argument(row.flag, metavar="N", help=what)
+        parser.add_argument(row.flag, metavar=row.name.upper(), help=what)
 
 
 def _seconds(text: str) -> float:

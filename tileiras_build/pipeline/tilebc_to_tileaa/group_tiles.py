@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.ops import GetNumProgramsOp, GetProgramIdOp
@@ -91,7 +92,7 @@ class _Places:
     def _either(self, condition: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
         return self._insert(arith.SelectOp.make([condition, first, second], [i32]))
 
-    def _binary(self, kind: type[Operation], left: SSAValue, right: SSAValue) -> SSAValue:
+    def _binary(self, kind: type[TableOperation], left: SSAValue, right: SSAValue) -> SSAValue:
         return self._insert(kind.make([left, right], [i32]))
 
     def _constant(self, number: int) -> SSAValue:
