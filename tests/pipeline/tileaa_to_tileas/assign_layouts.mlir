@@ -426,3 +426,24 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   }
   nv_tileaa.return
 }
+
+// ---- a_print_takes_small_tiles_whole
+nv_tileaa.func @k {
+^bb0(%n: i32):
+  %x = nv_tileas.make_range : tensor<8xi32>
+  %y = nv_tileas.view %x : (tensor<8xi32>) -> tensor<4x2xi32>
+  %t = nv_tileas.print values(%x, %n, %y) {format = "%d %d %d"} : (tensor<8xi32>, i32, tensor<4x2xi32>) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(8), (32,1,8):(0,0,1)>
+!tile_8xi32 = tensor<8xi32, #layout0>
+#layout1 = #cute.layout<(4,2), (32,1,8):(0,0,1)>
+!tile_4x2xi32 = tensor<4x2xi32, #layout1>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%n: i32):
+  %0 = nv_tileas.make_range : !tile_8xi32
+  %1 = nv_tileas.view %0 : (!tile_8xi32) -> !tile_4x2xi32
+  %t = nv_tileas.print values(%0, %n, %1) {format = "%d %d %d"} : (!tile_8xi32, i32, !tile_4x2xi32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
