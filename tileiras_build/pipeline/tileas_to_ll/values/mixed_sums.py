@@ -47,7 +47,8 @@ def emit_sum(e: KernelEmitter, op: Operation) -> None:
 def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
     """The operand that is a half widened for this operation alone."""
     exact = element_of(op.results[0].type).type == FLOAT and is_plain(op, FLOAT)
-    if not exact or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
+    # In rows that are parked, ptxas spills for the order in which it then has the numbers of a thread.
+    if e.computes_late or not exact or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
         return None
     return next((place for place in MIXED[op.name][1] if _is_widened_for(op, op.operands[place])), None)
 
