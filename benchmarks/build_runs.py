@@ -72,13 +72,14 @@ class Server:
         return sum(self._seconds.values())
 
     def _wait_for_spares(self, process: int) -> tuple[int, ...]:
-        """The forks that wait, once a server has no others."""
-        while _children(process):
-            ready = [found.spares for found in self._found("status") if found.process == process]
-            time.sleep(_TICK)
-            if ready and len(ready[0]) == MOST and {*_children(process)} == {*ready[0]}:
-                return ready[0]
+        """The forks of a server that wait. While there are all of them nothing else runs: none is made before, and each
+        request takes one. A server that is out of date has none, and goes."""
+        until = time.monotonic() + _PATIENCE
+        while _lives(process) and time.monotonic() < until:
             time.sleep(_REST)
+            ready = [found.spares for found in self._found("status") if found.process == process]
+            if ready and len(ready[0]) == MOST:
+                return ready[0]
         return ()
 
     def __exit__(self, *exception):
@@ -90,8 +91,8 @@ class Server:
             return find_servers(what)
 
 
-def _children(process: int) -> list[int]:
-    return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+def _lives(process: int) -> bool:
+    return Path(f"/proc/{process}/exe").exists()
 
 
 def _cpu(process: int) -> float:

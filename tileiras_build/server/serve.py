@@ -175,7 +175,7 @@ class Server:
         """Let a fork answer: one that waits, where there is one and work to do."""
         self.requests += 1
         process = None
-        if wire.first_word(connection) == RUN:
+        if wire.first_word(connection) in (RUN, ""):  # it may not have come yet, and most are that
             self._busy = math.inf
             process = self._spares.give(connection, client)
         connection.settimeout(_PATIENCE)
