@@ -204,6 +204,18 @@ def test_a_program_that_cannot_start(tmp_path):
         lower(source(), Job(SM90, ptxas=str(path)))
 
 
+@pytest.mark.parametrize(("given", "seen"), [(None, "glibc.malloc.hugetlb=1:"), ("glibc.malloc.check=3", "check=3")])
+def test_what_the_user_says_of_memory_holds_for_ptxas(monkeypatch, tmp_path, given, seen):
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    if given is not None:
+        monkeypatch.setenv("GLIBC_TUNABLES", given)
+    path = program(tmp_path / "ptxas", 'echo "ptxas fatal : $GLIBC_TUNABLES;" >&2; exit 1')
+    with pytest.raises(InvalidInput) as caught:
+        lower(source(), Job(SM90, ptxas=path))
+    assert seen in str(caught.value)
+    assert (f"{given};" in str(caught.value)) == (given is not None)
+
+
 def test_no_memory_for_the_output(monkeypatch):
     def refuse(*arguments):
         raise OSError(28, os.strerror(28))

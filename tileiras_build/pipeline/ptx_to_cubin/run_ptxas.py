@@ -23,6 +23,9 @@ _NOTE = re.compile(
     r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE
 )
 _TARGET = re.compile(r"^\.target (\w+)([^\n]*, debug)?", re.MULTILINE)
+# A third of a short run of ptxas goes into small pages that the system hands out one by one: where it has huge ones for those
+# who ask, let the C library ask (glibc 2.35; others have no such variable).
+_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=8388608"}
 _NO_MEMORY = "Memory allocation failure"
 _SHOWN = 4  # complaints quoted in a diagnostic
 
@@ -92,7 +95,7 @@ def _spawn(command: list[str], ptx: bytes) -> tuple[int, bytes, str]:
         process = os.posix_spawn(
             command[0],
             [*command, _INPUT, "-o", _OUTPUT],
-            os.environ,
+            _PAGES | os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), number) for number, file in enumerate(files)],
             setsigdef=[signal.SIGPIPE],
         )
