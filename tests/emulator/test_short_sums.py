@@ -87,6 +87,11 @@ def test_an_accumulator_loses_its_low_bits_to_products_of_zero(sign):
     assert (out == sign * (1 + 2.0**-13)).all()
 
 
+def test_an_accumulator_far_below_all_products_is_kept_beside_zeros():
+    zeros, small = np.zeros((64, 32), E4M3), 2.0**-60 * (1 + 2.0**-13)
+    assert (through_ptx(zeros, zeros[:8], np.full((64, 8), small, np.float32)) == small).all()
+
+
 def test_small_products_are_lost_beside_a_large_one():
     a, b = np.full((64, 32), 2.0**-6, E4M3), np.full((8, 32), 1, E4M3)
     a[:, 0] = 256

@@ -30,6 +30,14 @@ class Selection:
         self.rows, self.columns = np.nonzero(self.mask)
         self.shape = group.shape
 
+    @classmethod
+    def of_first(cls, group) -> Selection:
+        """The first thread of each CTA of a product set."""
+        self = cls.__new__(cls)
+        self.rows, self.columns = np.arange(group.shape[0]), np.zeros(group.shape[0], np.int64)
+        self.shape, self.mask = group.shape, None
+        return self
+
     def pick(self, value):
         """The values of the selected threads, flat; scalars stay scalars."""
         if not isinstance(value, np.ndarray) or not value.ndim:

@@ -180,6 +180,8 @@ class Group:
     def take(self, mask) -> tuple[Group, object]:
         """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
         registers = [LAZY] * len(self.R)
+        if self.product and mask.shape == self.shape:
+            mask = narrowed(mask)
         if self.product and mask.shape[1] == 1:
             rows = np.flatnonzero(mask[:, 0])
             child = Group(self.machine, self.cta[rows], self.tid, registers, self, ("rows", rows))
@@ -236,6 +238,13 @@ class Group:
             value = pick(self.parent.resolve(slot), self.select)
             self.R[slot] = self.borrowed[slot] = value
         return value
+
+
+def narrowed(mask: np.ndarray) -> np.ndarray:
+    """A mask (CTAs, threads) as (1, threads) or (CTAs, 1) where it says no more: a product set then stays one."""
+    if (mask == mask[:1]).all():
+        return mask[:1]
+    return mask[:, :1] if (mask == mask[:, :1]).all() else mask
 
 
 def neighbors(index: np.ndarray) -> np.ndarray | slice:

@@ -95,8 +95,16 @@ def overlay(base, changed, shape):
     """The parent's value with the children's values over it."""
     if isinstance(base, tuple):
         return tuple(overlay(b, [(g, v[i]) for g, v in changed], shape) for i, b in enumerate(base))
-    out = np.empty(shape, changed[0][1].dtype)
-    if sum(group.size for group, _ in changed) < out.size:
+    is_whole = sum(group.size for group, _ in changed) == shape[0] * shape[1]
+    given = [value for _, value in changed] + ([] if is_whole else [base])
+    if all(value.ndim == 0 for value in given) and len({value.tobytes() for value in given}) == 1:
+        return given[0]
+    if all(group.select[0] == "rows" for group, _ in changed) and all(
+        value.ndim == 0 or value.shape[1] == 1 for value in given
+    ):
+        shape = (shape[0], 1)  # each CTA has its own
+    out = np.empty(shape, given[0].dtype)
+    if not is_whole:
         out[...] = base
     for group, value in changed:
         place(out, group.select, value if group.select[0] != "flat" else spread(value, group.shape))

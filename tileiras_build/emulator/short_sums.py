@@ -43,10 +43,8 @@ def add_products(total: np.ndarray, left: Factor, right: Factor, type_: str) -> 
     C is float32, with numbers of ``type_``, f32 or f16. Results of f16 are not rounded to it yet.
     """
     if _is_for_machine_code(total, left, right):
-        a, b = left.values.astype(f32, copy=False), right.values.astype(f32, copy=False)
-        exponents = _exponents_of(a, left.kind), _exponents_of(b, right.kind)
         rounding = short_sums_code.Rounding(FRACTION_BITS, LOWEST[type_], type_ == "f32")
-        return short_sums_code.add(total, (a, exponents[0]), (b, exponents[1]), rounding)
+        return short_sums_code.add(total, _with_exponents(left), _with_exponents(right), rounding)
     a, b = _Terms(left, -1), _Terms(right, -2)
     for stack, rows in parts(total.shape, PAIR):
         _add_part(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
@@ -60,6 +58,11 @@ def _is_for_machine_code(total: np.ndarray, left: Factor, right: Factor) -> bool
     if not machine_code.is_worth_it(stack * m * n * left.shape[2]):
         return False
     return all(np.isfinite(numbers).all() for numbers in (total, left.values, right.values))
+
+
+def _with_exponents(factor: Factor) -> tuple[np.ndarray, np.ndarray]:
+    values = factor.values.astype(f32, copy=False)
+    return values, _exponents_of(values, factor.kind)
 
 
 def _exponents_of(values: np.ndarray, kind: str) -> np.ndarray:

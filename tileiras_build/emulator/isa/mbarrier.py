@@ -138,8 +138,10 @@ class BarrierSite:
 
     def test(self, group, address, state, parity, mask, sleeps=False):
         """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""
-        selection = Selection(group, True if mask is None else mask)
-        out = np.zeros(group.shape, bool)
+        if mask is None and group.m.race is None and group.product and is_of_ctas(address) and is_of_ctas(state):
+            selection, out = Selection.of_first(group), np.zeros((group.shape[0], 1), bool)
+        else:
+            selection, out = Selection(group, True if mask is None else mask), np.zeros(group.shape, bool)
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
@@ -154,7 +156,7 @@ class BarrierSite:
             if group.m.waits.land(index[~done].tolist()):
                 done = group.m.shared_view(_u64)[index] >> _u64(63) != wanted
             if not done.all():
-                event = self.wait(group, selection, index, done, sleeps)
+                event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
                 if event is not None:
                     return event
         if group.m.race is not None:
@@ -162,16 +164,20 @@ class BarrierSite:
         out[selection.rows, selection.columns] = done
         return out
 
-    def wait(self, group, selection, index, done, sleeps):
-        """Some tests failed: an Event, or None where the threads shall see that."""
+    def wait(self, group, selection, ready, index, done, sleeps):
+        """Some tests failed: an Event, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
         if not sleeps:
             return group.m.waits.failed_test(group)
         if group.times_out:
             group.times_out = False
             return None
-        ready = np.ones(group.shape, bool)
         ready[selection.rows, selection.columns] = done
         return Event("sleep", ready, index[~done])
+
+
+def is_of_ctas(value) -> bool:
+    """Whether the threads of each CTA have the same value."""
+    return np.ndim(value) == 0 or value.shape[1] == 1
 
 
 @handles("mbarrier")
