@@ -64,7 +64,7 @@ class ConvertPipelineToNVVM(EdgePass):
 def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
     """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
     everything = walk(module)[1:]
-    kinds = {*map(type, everything)}
+    kinds: set[type[Operation]] = {*map(type, everything)}
     _refuse_unknown(everything, kinds, table, dialects, name)
     cv, found = Converter(job, module), Diagnostics()
 

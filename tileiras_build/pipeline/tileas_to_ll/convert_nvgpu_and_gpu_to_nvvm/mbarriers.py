@@ -47,8 +47,7 @@ def _with_count(
     op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, form: type[Operation]
 ) -> None:
     barriers, count, position, *predicate = op._operands
-    operands = [barrier_address(barriers, position, emit), emit.integer(count), predicate]
-    emit.become(build(form, operands))
+    emit.become(build(form, [barrier_address(barriers, position, emit), emit.integer(count), predicate]))
 
 
 @rewrite(nvgpu.MBarrierInitOp)

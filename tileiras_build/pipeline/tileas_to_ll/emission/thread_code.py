@@ -99,7 +99,8 @@ class ThreadCode:
             return known
         op = create(kind, operands, (type,), properties, self.attributes.copy())
         append(self.block, op)
-        [result] = op.results
+        results: Sequence[SSAValue[Any]] = op.results
+        [result] = results
         self._known[entry] = result
         self._added.append(entry)
         return result
@@ -153,7 +154,8 @@ class ThreadCode:
         if (known := self._constants.get((key, id(type)))) is None:
             op = create(kind, (), (type,), properties)
             append(self.prologue, op)
-            [known] = op.results
+            results: Sequence[SSAValue[Any]] = op.results
+            [known] = results
             self._constants[key, id(type)] = known
         return known
 
