@@ -15,10 +15,11 @@ from unittest.mock import patch
 
 from compile_speed import find_peer
 
-from tileiras_build.server.look import find_servers
+from tileiras_build.server.look import Found, find_servers
+from tileiras_build.server.spare import MOST
 
 _PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
-_TICK, _PATIENCE = 0.01, 60.0  # seconds
+_TICK, _REST, _PATIENCE = 0.01, 0.3, 60.0  # seconds; a server that is asked often does little else
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}  # the variables with which programs find this package
 
@@ -55,31 +56,42 @@ class Server:
     def wait(self) -> None:
         """Until the server that a run has started has begun; raises SystemExit where it does not."""
         until = time.monotonic() + _PATIENCE
-        while not self._ask("status"):
+        while not self._found("status"):
             if time.monotonic() > until:
                 raise SystemExit("no warm server has begun")
             time.sleep(_TICK)
 
     def seconds(self) -> float:
-        """CPU seconds that servers have taken here by now, with all that they have forked, which has ended."""
-        for process in {*self._seconds, *self._ask("status")}:
+        """CPU seconds that servers have taken here by now, with all that they have forked: it has ended, or waits for the
+        next request."""
+        living = self._found("status")
+        for process in {*self._seconds, *(found.process for found in living)}:
             with suppress(FileNotFoundError):
-                while _children(process):
-                    time.sleep(_TICK)
-                self._seconds[process] = _cpu(process)
+                spares = self._wait_for_spares(process)
+                self._seconds[process] = sum(map(_cpu, (process, *spares)))
         return sum(self._seconds.values())
 
+    def _wait_for_spares(self, process: int) -> tuple[int, ...]:
+        """The forks that wait, once a server has no others."""
+        while _children(process):
+            ready = [found.spares for found in self._found("status") if found.process == process]
+            time.sleep(_TICK)
+            if ready and len(ready[0]) == MOST and {*_children(process)} == {*ready[0]}:
+                return ready[0]
+            time.sleep(_REST)
+        return ()
+
     def __exit__(self, *exception):
-        self._ask("stop")
+        self._found("stop")
         _wait_for_orphans()
 
-    def _ask(self, what: str) -> list[int]:
+    def _found(self, what: str) -> list[Found]:
         with patch.dict(os.environ, self.environment):
-            return [found.process for found in find_servers(what)]
+            return find_servers(what)
 
 
-def _children(process: int) -> str:
-    return Path(f"/proc/{process}/task/{process}/children").read_text()
+def _children(process: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
 
 
 def _cpu(process: int) -> float:

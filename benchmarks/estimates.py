@@ -1,12 +1,12 @@
 """What the model of ``tileiras-build estimate`` says of the kernels of ``fast_path.py``, ours, tileiras' and Triton's.
 
-    python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--triton] [--markdown]
+    python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--tune NAME=N]... [--triton] [--markdown]
 
 The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``): its columns are how many of DRAM's clocks the
 issue slots and a block's latency take. Problems are the full ones of ``gpu/build.py``; a persistent kernel
 has as many clusters as run together. Where tileiras is not
 installed its columns are empty. ``--triton`` adds the best of a few configurations of Triton programs for the same problems
-(``triton_peer.py``), which takes minutes. Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
+(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning.py``). Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import fnmatch
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).with_name("gpu")))
@@ -38,9 +39,11 @@ from tileiras_build.estimate.problem import launch_of_manifest
 from tileiras_build.estimate.waves import spread
 from tileiras_build.launch_manifest import Launch as Manifest
 from tileiras_build.launch_manifest import read_launch_manifest
+from tileiras_build.pipeline.tuning import BY_NAME
 from tileiras_build.targets import Target, parse_targets
 from tileiras_build.terminal import table_text
 
+NOTHING: Mapping[str, int] = MappingProxyType({})
 HEADS = ("sm", "kernel")
 
 
@@ -94,7 +97,7 @@ def main() -> int:
     rows, chosen = [], SETS[options.set]
     for target in parse_targets(options.sm):
         for case, code in kernels(options.only or ["*"], chosen.path):
-            rows.append(row(case, code, target, chosen, options.triton))
+            rows.append(row(case, code, target, chosen, options.triton, dict(options.tune)))
             print("\t".join(rows[-1]), file=sys.stderr, flush=True)
     header = chosen.header(options.triton)
     print(_markdown(header, rows) if options.markdown else table_text(header, rows))
@@ -106,9 +109,15 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--set", choices=SETS, default="fast-path", help="which kernels (default: fast-path)")
     parser.add_argument("--sm", default="80,90,100,120", help="the targets (default: 80,90,100,120)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
+    parser.add_argument("--tune", action="append", type=_tuning, default=[], metavar="NAME=N", help="of our build")
     parser.add_argument("--triton", action="store_true", help="ask about Triton's code, too")
     parser.add_argument("--markdown", action="store_true", help="as docs/performance.md has it")
     return parser.parse_args()
+
+
+def _tuning(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    return name, BY_NAME[name].read(value)
 
 
 def kernels(patterns: list[str], path: Path = SETS["fast-path"].path) -> Iterator[tuple[Case, bytes]]:
@@ -118,11 +127,18 @@ def kernels(patterns: list[str], path: Path = SETS["fast-path"].path) -> Iterato
     yield from ((cases[name], code) for name, code in export_kernels(path, names).items())
 
 
-def row(case: Case, code: bytes, target: Target, chosen: KernelSet, triton: bool = False) -> tuple[str, ...]:
-    """One kernel on one target; what a compiler refuses has no numbers."""
+def row(
+    case: Case,
+    code: bytes,
+    target: Target,
+    chosen: KernelSet,
+    triton: bool = False,
+    tuning: Mapping[str, int] = NOTHING,
+) -> tuple[str, ...]:
+    """One kernel on one target, compiled with ``tuning``; what a compiler refuses has no numbers."""
     head = (target.name, case.name)
     try:
-        artifacts = driver.compile(code, target.name)
+        artifacts = driver.compile(code, target.name, **tuning)
     except TileirasError as error:
         return (*head, "-", error.id, *["-"] * (len(chosen.header(triton)) - len(HEADS) - 2))
     [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
-from tileiras_build.pipeline.ptx_to_cubin.run_ptxas import MEMORY
+from tileiras_build.pipeline.ptx_to_cubin.run_ptxas import PAGES
 
-WAYS = {"usual": {"GLIBC_TUNABLES": ""}, "asked for": MEMORY}
+WAYS = {"usual": {"GLIBC_TUNABLES": ""}, "asked for": PAGES}
 
 
 @dataclass(order=True)

@@ -38,9 +38,9 @@ def exported(path: Path) -> dict[str, bytes]:
     return compiled_once.once(("bytecode", path), lambda: export_kernels(path))
 
 
-def compiled(path: Path, name: str, sm: str):
-    """The artifacts of one case, down to PTX."""
-    return compiled_once.compiled(bytecode(path, name), sm)
+def compiled(path: Path, name: str, sm: str, **options):
+    """The artifacts of one case, down to PTX; ``options`` are those of ``compile``."""
+    return compiled_once.compiled(bytecode(path, name), sm, **options)
 
 
 def scheduled_case(path: Path, name: str, sm: str) -> ModuleOp:
@@ -82,7 +82,9 @@ def aligned(values: np.ndarray) -> np.ndarray:
     return array
 
 
-def run(path: Path, name: str, sm: str, values, grid=(1, 1, 1), counters: emulator.Counters | None = None) -> list:
+def run(
+    path: Path, name: str, sm: str, values, grid=(1, 1, 1), counters: emulator.Counters | None = None, **options
+) -> list:
     """Launch a case on copies of ``values``; the copies afterwards. Only the arrays themselves are mapped."""
     copies = [aligned(value) if isinstance(value, np.ndarray) else value for value in values]
     memory = emulator.Memory()
@@ -90,6 +92,6 @@ def run(path: Path, name: str, sm: str, values, grid=(1, 1, 1), counters: emulat
         if isinstance(array, np.ndarray):
             memory.map(array.ctypes.data, max(array.nbytes, 1))
     parameters = pack_arguments(cases(path)[name], copies)
-    artifacts = compiled(path, name, sm)
+    artifacts = compiled(path, name, sm, **options)
     emulator.launch(artifacts, name, grid, parameters, memory=memory, check_races=True, counters=counters)
     return copies

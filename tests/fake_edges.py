@@ -34,6 +34,14 @@ def _broken(name, job):
     raise ZeroDivisionError("a bug")
 
 
+def _lacking(name, job):
+    raise ModuleNotFoundError("No module named 'xdsl.ir'", name="xdsl.ir")
+
+
+def _lost(name, job):
+    raise ModuleNotFoundError("No module named 'tileiras_build.gone'", name="tileiras_build.gone")
+
+
 def _crash(name, job):
     print("LLVM ERROR: cannot select", file=sys.stderr)
     os.kill(os.getpid(), signal.SIGABRT)
@@ -86,6 +94,8 @@ BEHAVIORS = {
     "fail": _fail,
     "contract": _contract,
     "broken": _broken,
+    "lacking": _lacking,
+    "lost": _lost,
     "crash": _crash,
     "sleep": _sleep,
     "hoard": _hoard,

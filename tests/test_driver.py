@@ -74,7 +74,24 @@ def test_diagnostics_go_through_unchanged(tmp_path):
     assert not (tmp_path / "dump").exists()
 
 
-@pytest.mark.parametrize(("line", "said"), [("contract", "survived pass z"), ("broken", "ZeroDivisionError: a bug")])
+def test_package_that_is_not_installed_is_no_fault_of_ours(tmp_path):
+    with pytest.raises(InvalidInput) as caught:
+        lower("kernel a\nll: lacking\n", "tilebc", "cubin")
+    assert str(caught.value) == (
+        "error[package-missing]: this Python cannot import xdsl, which tileiras_build needs: No module named 'xdsl.ir'; "
+        "install tileiras_build again into this environment"
+    )
+    assert not (tmp_path / "dump").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("contract", "survived pass z"),
+        ("broken", "ZeroDivisionError: a bug"),
+        ("lost", "No module named 'tileiras_build.gone'"),
+    ],
+)
 def test_fault_of_ours_leaves_a_reproducer(tmp_path, line, said):
     with pytest.raises(InternalError, match=said) as caught:
         lower(f"kernel a\nll: {line}\n", "tilebc", "cubin", opt_level=2)

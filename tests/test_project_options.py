@@ -128,7 +128,7 @@ def test_lower_refuses_what_scons_refuses(capsys, jobs, text, sentence):
     assert capsys.readouterr().err.startswith(f"pyproject.toml: {sentence}") and jobs == []
 
 
-@pytest.mark.parametrize("job", [OWN, Job(TARGETS["sm_90"]), Job(TARGETS["sm_90"], "s", strategy="unspecialize")])
+@pytest.mark.parametrize("job", [OWN, Job(TARGETS["sm_90"]), Job(TARGETS["sm_90"], "s", fp8_sum_k=64, tile_group=8)])
 def test_the_command_of_a_step_says_what_the_project_would(jobs, job):
     """A build may have been asked for something else than its project's defaults."""
     project(TABLE)

@@ -34,6 +34,7 @@ def compile(
     name: str | None = None,
     serializer: str = "nvptx",
     strategy: str = "auto",
+    **tuning: int,
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU: see ``driver.compile``."""
     from . import driver
@@ -50,6 +51,7 @@ def compile(
         name=name,
         serializer=serializer,
         strategy=strategy,
+        **tuning,
     )
 
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .book.serializers import find_level
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, one_of
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, missing_package, one_of
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
+from .pipeline.tuning import TUNING
 from .targets import find_target
 
 if TYPE_CHECKING:
@@ -100,18 +101,19 @@ def compile(
     name: str | None = None,
     serializer: str = "nvptx",
     strategy: str = "auto",
+    **tuning: int,
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
 
     ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are
     paths (None = the installed wheels' own); ``name`` is the file that diagnostics
     name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX; ``strategy`` says how copies overlap computation
-    (``strategies.NAMES``). Raises InvalidInput, Unsupported or InternalError; LLVM cannot end the calling process: a
+    (``strategies.NAMES``); ``tuning`` are numbers by their names in ``tuning.TUNING``. Raises InvalidInput, Unsupported or InternalError; LLVM cannot end the calling process: a
     libdevice of the caller's own is linked in another one.
     """
     find_level(opt_level)
     target = find_target(gpu_name)
-    job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, serializer, strategy))
+    job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, serializer, strategy, **tuning))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Run(bytecode, STAGES[0], job, name)
     with _collecting_later():
@@ -238,6 +240,8 @@ class _Run:
         except TileirasError as error:
             raise self._located(error) from error
         except Exception as error:
+            if isinstance(error, ImportError) and (missing := missing_package(error)) is not None:
+                raise missing from error
             message = f"stage {stage.name} failed: {type(error).__name__}: {error}"
             raise self._reproducible(InternalError("stage-failed", message), stage) from error
         finally:
@@ -337,6 +341,10 @@ def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[s
         ("debug", job.debug, ["--device-debug" if job.debug else "--no-device-debug"]),
         ("serializer", job.serializer != "nvptx", ["--serializer", job.serializer]),
         ("strategy", job.strategy != "auto", ["--strategy", job.strategy]),
+        *(
+            (row.name, value != row.default, [row.flag, str(value)])
+            for row, value in zip(TUNING, job.tuning.values(), strict=True)
+        ),
     )
     return command + [word for name, is_unusual, words in rows if is_unusual or name in project for word in words]
 

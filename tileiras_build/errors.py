@@ -91,6 +91,15 @@ class InternalError(TileirasError):
     exit_code = 3
 
 
+def missing_package(error: ImportError) -> InvalidInput | None:
+    """What to say where a package cannot be imported that this one needs; None where it is a module of this one."""
+    package = (error.name or "").partition(".")[0]
+    if package in ("", __package__):
+        return None
+    message = f"this Python cannot import {package}, which {__package__} needs: {error}"
+    return InvalidInput("package-missing", message, remedy=f"install {__package__} again into this environment")
+
+
 class Diagnostics:
     """Collects every error of a module so that they are reported once, together."""
 

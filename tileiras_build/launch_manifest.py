@@ -72,10 +72,14 @@ class Argument(Strict, frozen=True):
 
 
 class Grid(Strict, frozen=True):
-    """The axes of the grid that the kernel asks its place or the extent of; ``meaning`` says in words what each counts."""
+    """The axes of the grid that the kernel asks its place or the extent of; ``meaning`` says in words what each counts.
+
+    ``group`` rows of the grid begin together, where the kernel was built so; it takes any grid.
+    """
 
     axes: list[int] = []
     meaning: list[str] = []
+    group: int = 1
 
 
 class SharedMemory(Strict, frozen=True):

@@ -14,6 +14,7 @@ from .book.serializers import LEVEL_NAMES, read_level
 from .errors import InvalidInput, one_of
 from .pipeline.job import SERIALIZERS
 from .pipeline.strategies import AUTO, NAMES
+from .pipeline.tuning import TUNING
 from .project_file import read_table
 from .targets import TARGETS, parse_targets
 
@@ -104,6 +105,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("debug", "keep source lines and variables for debuggers, with opt=0: yes or no", "no", yes_no),
     BuildOption("strategy", f"how copies overlap computation: {', '.join(NAMES)}", AUTO, choice),
     BuildOption("serializer", f"what makes the PTX: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
+    *(BuildOption(row.name, f"{row.help}: {row.said}", str(row.default), row.check) for row in TUNING),
     BuildOption("build_dir", "folder for everything that is built", "build", _check_folder),
     BuildOption("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
     BuildOption("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", "", _check_file),

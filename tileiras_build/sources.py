@@ -24,6 +24,8 @@ TABLES = frozenset(("__init__.py", "pipeline/proofs.py", "pipeline/stages.py"))
 _NAMED = re.compile(rf"[\"']{NAME}((?:\.\w+)+)".encode())
 _COMMENT = re.compile(r"#.*")
 _NAMES = f"{NAME}.".encode()
+# A watched process replaces the one of ``os`` by one that tells (``reads/watch.py``), which takes twice as long.
+_stat = os.stat
 _DATA = (".bc", ".css", ".html", ".jinja", ".js", ".ll")
 
 
@@ -47,7 +49,7 @@ class Package:
         return frozenset(found)
 
     @cached_property
-    def _paths(self) -> tuple[str, ...]:
+    def paths(self) -> tuple[str, ...]:
         """Where ``files`` are."""
         return tuple(os.path.join(self.root, path) for path in sorted(self.files))
 
@@ -91,7 +93,7 @@ class Package:
         return digest.digest()
 
     def _current_states(self) -> list[tuple]:
-        return list(map(_state, self._paths))
+        return list(map(_state, self.paths))
 
     def _data_beside(self, paths: set[str]) -> set[str]:
         folders = {path.rpartition("/")[0] for path in paths} - {""}
@@ -142,7 +144,7 @@ def library_version(name: str) -> str:
 
 def _state(path: str) -> tuple:
     try:
-        found = os.stat(path)
+        found = _stat(path)
     except OSError:
         return ()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

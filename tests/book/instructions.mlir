@@ -14,10 +14,13 @@ gpu.module @m {
     %saturated = nvvm.saturate %f : f32
     %inverse = nvvm.rcp.approx %f : f32
     %pair = llvm.mlir.undef : i64
+    %half = llvm.mlir.undef : i16
     %rounded = nvvm.fma.pair %pair, %pair, %pair {rounding = "rm"} : i64
     %upper = nvvm.upper.half %pair : (i64) -> i32
     %extreme = nvvm.extreme.pair %i, %i {operation = "max", halves = "bf16x2", nan} : i32
     %rounded_pair = nvvm.round.pair %f, %f {halves = "bf16x2"} : (f32, f32) -> i32
+    %sum = nvvm.add.mixed %half, %f {halves = "f16"} : (i16, f32) -> f32
+    %difference = nvvm.sub.mixed %half, %f {halves = "bf16"} : (i16, f32) -> f32
     %9 = nvvm.fmin %f, %f {nan} : f32
     %10 = nvvm.fmax %d, %d : f64
     %11 = nvvm.cvt.integer %i {unsigned, rounding = "rz"} : (i32) -> f32

@@ -65,6 +65,12 @@ def product(a, b, c):
 
 
 @ct.kernel
+def listing(x, tile: ct.Constant[int]):
+    held = ct.load(x, (ct.bid(0),), (tile,))
+    ct.printf("%d%% %d, %4.1f\n", ct.bid(0), ct.reshape(held, (2, tile // 2)), held * 0.5)
+
+
+@ct.kernel
 def printing(x):
     ct.printf("block %d\n", ct.bid(0))
 

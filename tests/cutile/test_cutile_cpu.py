@@ -67,10 +67,11 @@ def test_parameters_by_keyword_alone_are_passed_like_others(device):
     assert (x == 3).all()
 
 
-def test_an_assertion_is_told_with_its_message_and_line(device):
+def test_an_assertion_is_printed_and_told_with_its_message_and_line(device, capsys):
     fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
     assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
     assert fault.location.line == kernels.line_of("fails")
+    assert "all are positive" in capsys.readouterr().out
 
 
 def test_a_launch_ends_at_its_time_limit():
@@ -128,6 +129,17 @@ def test_tuning_launches_each_configuration_once_and_takes_the_first_of_them(how
     assert f"takes the first configuration that {word}" in capsys.readouterr().err
 
 
+def test_each_call_of_the_function_that_times_is_a_launch_where_no_search_calls_it(device):
+    from cuda.tile import _cext
+
+    if not hasattr(_cext, "_benchmark"):
+        pytest.skip("this cuda-tile has no function that times")
+    for _ in range(2):
+        x = np.zeros(TILE, np.float32)
+        _cext._benchmark(0, (1,), kernels.plus_one, (x, TILE))
+        assert (x == 1).all()
+
+
 def test_a_configuration_that_faults_is_a_failure_of_the_search(device):
     tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
     x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float32)
@@ -143,6 +155,18 @@ def test_tuning_with_a_limit_runs_each_configuration_within_it(device):
             [1], 0, lambda tile: (1,), kernels.endless, launches, quiet=True, single_run_timeout_sec=0.2
         )
     assert device.options.time_limit is None
+
+
+def test_tiles_are_printed_as_lists_each_block_s_on_a_line(device, capsys):
+    size = 32  # with the halves twice as many arguments as one call of printf takes
+    x = np.arange(2 * size, dtype=np.int32)
+    ct.launch(0, (2,), kernels.listing, (x, size))
+    lists = [
+        (tile.reshape(2, -1).tolist(), ", ".join(f"{half:4.1f}" for half in tile * 0.5)) for tile in x.reshape(2, -1)
+    ]
+    assert capsys.readouterr().out == "".join(
+        f"{at}% {whole}, [{halves}]\n" for at, (whole, halves) in enumerate(lists)
+    )
 
 
 def test_blocks_run_in_several_processes_where_they_may(capsys):

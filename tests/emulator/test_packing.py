@@ -50,9 +50,9 @@ def test_products_of_registers(kind, fold, always, monkeypatch):
             products.add_products(total, [(left, right.apart) for left, right in steps])
             return total
         apart = layout(total)
-        assert products.are_for_machine_code(steps, len(total))
+        errors = products.errors_by_machine_code(steps, len(total))
         columns = machine_code.Layout(apart.rows, apart.columns, apart.row, apart.vector, True)
-        machine_code.add(total, [total], columns, steps)
+        machine_code.add(total, [total], columns, steps, errors)
         return total
 
     one, other = both(monkeypatch, run)

@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 import test_wgmma as wgmma
 
-from tileiras_build.emulator import short_sums
+from tileiras_build.emulator import machine_code, short_sums
 from tileiras_build.emulator.products import Factor
 
 E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 TYPES = {"e4m3": E4M3, "e5m2": E5M2}
 LOWEST = {"e4m3": -6, "e5m2": -14, "f32": -126, "f16": -14}
+
+
+@pytest.fixture(autouse=True, params=[-1, 1 << 62], ids=["code", "numpy"])
+def process(request, monkeypatch):
+    """One that has multiplied enough for machine code, and one that has not."""
+    monkeypatch.setattr(machine_code, "BEFORE", request.param)
 
 
 def one_sum(old, a, b, a_type, b_type, type_):

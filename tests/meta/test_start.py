@@ -51,7 +51,7 @@ def test_the_runtime_is_imported_without_what_a_launch_needs():
 
 
 # What no command for one kernel of single numbers imports, in its own process or in the one that compiles: arrays, the
-# network, other processes, and the search for toolkits.
+# network, other processes, the search for toolkits, and what another serializer reads.
 BESIDE_THE_POINT = {
     "numpy",
     "ml_dtypes",
@@ -70,6 +70,7 @@ BESIDE_THE_POINT = {
     "sysconfig",
     "unittest",
     f"{PACKAGE.name}.executor.worker_pool",
+    f"{PACKAGE.name}.pipeline.ll_to_ptx.nvvm_ir",
     f"{PACKAGE.name}.reads",
 }
 _OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.dialects", f"{PACKAGE.name}.driver"}

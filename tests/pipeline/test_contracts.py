@@ -141,3 +141,11 @@ def test_dumps_carry_kernel_and_target_and_are_never_overwritten(monkeypatch, tm
     # The same work again takes the same names.
     run_passes((edge_pass("first"),), kernel("one", 1), JOB, edge="ll")
     assert len(list(tmp_path.iterdir())) == 18
+
+
+def test_what_a_pass_cannot_import_is_no_fault_of_the_pass():
+    def run(module):
+        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+    with pytest.raises(ModuleNotFoundError):
+        run_passes((edge_pass(run=run),), module(), None)

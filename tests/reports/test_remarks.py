@@ -61,6 +61,17 @@ def test_what_became_of_the_hint_for_a_cluster(attribute, kind, told):
     assert told in (remark.notes, remark.reasons)
 
 
+@pytest.mark.parametrize(
+    ("attribute", "kind", "told"),
+    [("tile_group = 8 : i32", "passed", (("Rows", "8"),)), ('tile_group_declined = "a line"', "missed", ("a line",))],
+)
+def test_what_became_of_the_order_of_programs(attribute, kind, told):
+    text = f"nv_tileaa.func @k attributes {{num_warps = 4 : i32, {attribute}}} {{\n  nv_tileaa.return\n}}"
+    [remark] = collect(parse(text.encode()), TARGETS["sm_90"])
+    assert (remark.kind, remark.category, remark.name) == (kind, "memory", "RemarkMemoryTileOrder")
+    assert told in (remark.notes, remark.reasons)
+
+
 def test_what_a_warp_of_its_own_fetches_is_named():
     found = remarks("matmul_f16_nt", "sm_90", "warp-specialize")
     instructions = [dict(remark.notes)["Instruction"] for remark in found["RemarkMemoryLoadInstructionSelected"]]

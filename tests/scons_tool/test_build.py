@@ -337,11 +337,12 @@ def test_two_kernels_of_one_name_are_refused(project):
         ("libdevice=absent", "libdevice=absent is not a file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
         ("strategy=fast", "strategy=fast is not a valid value; use one of auto, none, unspecialize, warp-specialize"),
+        ("fp8_sum_k=48", "fp8_sum_k=48 is not a valid value; use one of 32, 64, 128"),
         ("serializer=gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
         (
             "ms=90",
-            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, build_dir, ptxas, libdevice, "
-            "nvcc, nvcc_flags, cache, explain, prune, executor",
+            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, fp8_sum_k, tile_group, build_dir, "
+            "ptxas, libdevice, nvcc, nvcc_flags, cache, explain, prune, executor",
         ),
     ],
 )

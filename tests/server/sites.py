@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import tileiras_build
-from tileiras_build.server import look
+from tileiras_build.server import look, spare
 
 IMAGE = '''
 import json, os, signal, sys, time
@@ -30,6 +30,8 @@ def serve():
 def main(where="here"):
     if sys.argv[1:2] == ["wait"]:
         # Until the file is there.
+        with open(sys.argv[2] + ".process", "w") as stream:
+            print(os.getpid(), file=stream)
         while not os.path.exists(sys.argv[2]):
             time.sleep(0.01)
     if sys.argv[1:2] == ["die"] and where == "server":
@@ -38,7 +40,7 @@ def main(where="here"):
         os.kill(os.getppid(), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
     print(json.dumps({
-        "where": where, "value": a_library.VALUE, "server": os.getppid(), "words": sys.argv, "folder": os.getcwd(),
+        "where": where, "value": a_library.VALUE, "server": os.getppid(), "process": os.getpid(), "words": sys.argv, "folder": os.getcwd(),
         "variables": dict(os.environ), "path": sys.path, "extra": sys.modules.get("an_extra") is not None,
         "read": sys.stdin.read() if sys.argv[1:2] == ["read"] else None,
     }))
@@ -102,6 +104,16 @@ class Site:
             assert time.monotonic() < until, [path.read_text() for path in self.servers.glob("*.[lf][oa]*")]
             time.sleep(0.05)
         return answer
+
+    def spares(self, server: int) -> tuple[int, ...]:
+        """The forks of a server that wait, once they are complete."""
+        until = time.monotonic() + DEADLINE
+        while True:
+            (found,) = [found.spares for found in look.find_servers() if found.process == server]
+            if len(found) == spare.MOST:
+                return found
+            assert time.monotonic() < until
+            time.sleep(0.2)  # a server that is asked all the time has no time
 
     @property
     def servers(self) -> Path:

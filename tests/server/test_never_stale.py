@@ -52,6 +52,8 @@ CHANGES = {
 @pytest.mark.parametrize(("change", "value"), CHANGES.values(), ids=list(CHANGES))
 def test_a_change_ends_the_server(site, change, value):
     old = site.warm()
+    # They are from before the change.
+    assert site.spares(old["server"])
     change(site.libraries)
     assert site.ask()["where"] == "here"
     new = site.warm()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from .options import SHELLS
 from .parser import PROGRAM, build_parser, parser_of
@@ -46,6 +47,12 @@ def _strategies() -> list[str]:
     return list(NAMES)
 
 
+def _tuning(name: str) -> list[str]:
+    from ..pipeline.tuning import BY_NAME
+
+    return [str(value) for value in BY_NAME[name].values]
+
+
 def _findings() -> list[str]:
     from ..emulator.findings import FINDINGS
 
@@ -65,6 +72,8 @@ WORDS: dict[str, Callable[[], list[str]]] = {
     "PASS": _passes,
     "LEVEL": _levels,
     "STRATEGY": _strategies,
+    "FP8_SUM_K": partial(_tuning, "fp8_sum_k"),
+    "TILE_GROUP": partial(_tuning, "tile_group"),
     "FINDING": _findings,
     "VERSION": _versions,
 }

@@ -33,6 +33,7 @@ def add_lower(parser: argparse.ArgumentParser) -> None:
     """The options of ``lower``."""
     from ..pipeline.job import SERIALIZERS
     from ..pipeline.stages import STAGES
+    from ..pipeline.tuning import BY_NAME
 
     suffixes = ", ".join(stage.suffix for stage in STAGES[:-1])
     what = f"its suffix names its stage: {suffixes}; or a cuTile Python file, or CUDA Tile C++ (.cu)"
@@ -62,11 +63,12 @@ def add_lower(parser: argparse.ArgumentParser) -> None:
         "--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help="what makes the PTX (default: nvptx)"
     )
     _add_strategy(parser)
+    _add_tuning(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="end it after this time (default: never)")
     how.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
     # Not said, which the project may say.
-    parser.set_defaults(**dict.fromkeys(("opt", "serializer", "strategy", "nvcc_flags")))
+    parser.set_defaults(**dict.fromkeys(("opt", "serializer", "strategy", "nvcc_flags", *BY_NAME)))
 
 
 def _add_strategy(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +76,14 @@ def _add_strategy(parser: argparse.ArgumentParser) -> None:
 
     what = f"how copies overlap computation: {', '.join(NAMES)}"
     parser.add_argument("--strategy", default=AUTO, metavar="STRATEGY", help=what)
+
+
+def _add_tuning(parser: argparse.ArgumentParser) -> None:
+    from ..pipeline.tuning import TUNING
+
+    for row in TUNING:
+        what = f"{row.help}: {row.said} (default: {row.default})"
+        parser.add_argument(row.flag, metavar=row.name.upper(), help=what)
 
 
 def _seconds(text: str) -> float:

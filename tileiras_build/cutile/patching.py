@@ -27,15 +27,18 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Patch:
-    """A function of cuTile, where it is at home, and what makes the function that takes its place from it."""
+    """A function of cuTile in a module, and what makes the function that takes its place from it: in every module that has
+    it, or in this one ``alone``."""
 
     module: str
     name: str
     make: Callable[[Function], Function]
+    alone: bool = False
 
 
 # Some releases lack some of them.
 PATCHES: tuple[Patch, ...] = (
+    Patch("cuda.tile.tune._tune", "_benchmark", tune.make_benchmark_of_search, alone=True),
     Patch("cuda.tile._cext", "launch", launching.make_launch),
     Patch("cuda.tile._cext", "get_compute_capability", launching.make_capability),
     Patch("cuda.tile._cext", "_benchmark", tune.make_benchmark),
@@ -62,9 +65,16 @@ def take_over(session: Session) -> None:
         _close()
         session.device.open()
         if not _replaced:
-            _replaced.extend((own, patch.make(own)) for patch in PATCHES if (own := _find(patch)) is not None)
-            _swap(_replaced)
+            _replace({patch: (own, patch.make(own)) for patch in PATCHES if (own := _find(patch)) is not None})
         launching.session = session
+
+
+def _replace(pairs: dict[Patch, tuple[Function, Function]]) -> None:
+    for patch, (_, ours) in pairs.items():
+        if patch.alone:
+            setattr(import_module(patch.module), patch.name, ours)
+    _replaced.extend(pairs.values())
+    _swap([pair for patch, pair in pairs.items() if not patch.alone])
 
 
 def give_back() -> None:

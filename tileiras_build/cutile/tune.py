@@ -1,7 +1,7 @@
 """``ct.tune``: cuTile searches, the device measures.
 
-cuTile's search is Python over one function of its C code that times a launch; that function is taken over. It launches in
-this process: where a time limit is given, a launch that exceeds it is reported, and goes on, for nothing stops a kernel.
+cuTile's search is Python over one function of its C code that times a launch; that function is taken over. Where the search
+calls it, it may leave repetitions out (``Device.measure``); where anyone else does, each call is a launch. It launches in this process: where a time limit is given, a launch that exceeds it is reported, and goes on, for nothing stops a kernel.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import launching
 
 if TYPE_CHECKING:
+    from .compiled import Compiled
     from .session import Session
 
 Function = Callable[..., Any]
@@ -20,12 +21,22 @@ Function = Callable[..., Any]
 
 def make_benchmark(own: Function) -> Function:
     """The function that takes the place of ``_benchmark``: microseconds of one launch on the GPU."""
+    return _timed(own, lambda session, kernel, compiled, grid: True)
 
+
+def make_benchmark_of_search(own: Function) -> Function:
+    """The function that takes the place of ``_benchmark`` where the search calls it, many times for each configuration."""
+    return _timed(own, _is_first)
+
+
+def _timed(own: Function, counts_as_first: Callable[[Session, Any, Compiled, Any], bool]) -> Function:
     def _benchmark(stream: object, grid: Any, kernel: Any, arguments: Any, flush_l2: bool = True, /) -> float:
         session = launching.session
         if session is None:
             return own(stream, grid, kernel, arguments, *(() if flush_l2 else (False,)))
-        return _measured(session, stream, grid, kernel, arguments, flush_l2, None)
+        compiled = session.compile(kernel, arguments)  # what is measured is the launch
+        work = lambda: session.enqueue(stream, grid, kernel, arguments, False)
+        return session.device.measure(work, stream, flush_l2, None, counts_as_first(session, kernel, compiled, grid))
 
     return _benchmark
 
@@ -39,10 +50,12 @@ def make_benchmark_with_timeout(own: Function) -> Function:
         session = launching.session
         if session is None:
             return own(stream, grid, kernel, pyargs, timeout_sec, *more)
-        session.compile(kernel, pyargs)  # the limit is for the launch
+        compiled = session.compile(kernel, pyargs)  # the limit is for the launch
+        first, flush = _is_first(session, kernel, compiled, grid), more[0] if more else True
+        work = lambda: session.enqueue(stream, grid, kernel, pyargs, False)
         start = time.perf_counter()
         try:
-            taken = _measured(session, stream, grid, kernel, pyargs, more[0] if more else True, timeout_sec)
+            taken = session.device.measure(work, stream, flush, timeout_sec, first)
         except TimeoutError as error:
             raise session.cutile.timeout_class(str(error)) from None
         return taken, time.perf_counter() - start
@@ -63,12 +76,10 @@ def make_synchronize(own: Function) -> Function:
     return _synchronize_context
 
 
-def _measured(
-    session: Session, stream: object, grid: Any, kernel: Any, arguments: Any, flush: bool, limit: float | None
-) -> float:
-    compiled = session.compile(kernel, arguments)  # what is measured is the launch
+def _is_first(session: Session, kernel: Any, compiled: Compiled, grid: Any) -> bool:
+    """Whether the search times this for the first time: each configuration is a kernel of its own."""
     measured, kind = session.kept(kernel).measured, (compiled.entry, tuple(grid))
-    first = kind not in measured
+    if kind in measured:
+        return False
     measured.add(kind)
-    work = lambda: session.enqueue(stream, grid, kernel, arguments, False)
-    return session.device.measure(work, stream, flush, limit, first)
+    return True

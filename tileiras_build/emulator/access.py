@@ -24,7 +24,9 @@ class Selection:
 
     def __init__(self, group, mask):
         whole = isinstance(mask, np.ndarray) and mask.shape == group.shape
-        self.mask = mask if whole else np.broadcast_to(mask, group.shape)
+        self.mask = (
+            mask if whole else np.ones(group.shape, bool) if mask is True else np.broadcast_to(mask, group.shape)
+        )
         self.rows, self.columns = np.nonzero(self.mask)
         self.shape = group.shape
 

@@ -20,7 +20,7 @@ from .jit import address
 from .lifetimes import VARIABLE, with_deletions
 
 FEWEST = 6  # operations of a run that is worth a call
-SMALLEST = 1024  # elements of a value for which machine code pays
+SMALLEST = 32  # elements of a value for which machine code pays
 _TARGET = re.compile(r"([rt]\d+(?:_[suf]\d+)?) = (.*)$")
 _REGISTER = re.compile(r"r\d+$")
 _CAST = re.compile(r"\.(?:astype|view)\((f32|u32|s32|u16)\)$")

@@ -11,6 +11,7 @@ import numpy as np
 
 from .cluster import RANK_SHIFT
 from .copies import GroupQueue
+from .shapes import spread
 
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
@@ -108,12 +109,10 @@ class Group:
     def to_warps(self, value) -> np.ndarray:
         """A register value as (warps, 32); absent lanes hold zeros."""
         if self.dense:
-            if np.shape(value) != self.shape:
-                value = np.broadcast_to(value, self.shape)
-            return value.reshape(-1, 32)
+            return spread(value, self.shape).reshape(-1, 32)
         slots, _ = self.scattered()
         out = np.zeros((len(self._warp_ids), 32), np.asarray(value).dtype)
-        out[slots] = np.broadcast_to(value, self.shape).reshape(-1)
+        out[slots] = spread(value, self.shape).reshape(-1)
         return out
 
     def from_warps(self, value: np.ndarray) -> np.ndarray:
@@ -166,7 +165,7 @@ class Group:
 
     def full(self, value) -> np.ndarray:
         """A value for each thread, flat."""
-        return np.broadcast_to(value, self.shape).reshape(-1)
+        return spread(value, self.shape).reshape(-1)
 
     def branch(self, predicate, taken: int, otherwise: int):
         """Where a conditional branch goes: a pc, or a Split where the threads disagree."""
@@ -190,7 +189,7 @@ class Group:
                 self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", neighbors(columns))
             )
         else:
-            i, j = np.nonzero(np.broadcast_to(mask, self.shape))
+            i, j = np.nonzero(spread(mask, self.shape))
             cta = self.cta[i, 0] if self.product else self.cta[0, j]
             child = Group(self.machine, cta[None], self.tid[0, j][None], registers, self, ("flat", i, j))
         child.stack = self.stack

@@ -190,7 +190,11 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         if options.started is not None:
             options.started(cluster_place(program, grid, first))
         with plan.timed(count):
-            Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
+            machine = Machine(program, grid, block, first, count, block_params, memory, dynamic, options)
+            try:
+                machine.run()
+            finally:
+                machine.prints.finish()
 
     plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):

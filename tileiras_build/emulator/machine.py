@@ -18,6 +18,7 @@ from .cta_barriers import CtaBarriers
 from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
 from .group import LAZY, Group, Split
 from .merging import merge
+from .prints import Prints
 from .waits import Waits
 
 POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
@@ -53,6 +54,7 @@ class Machine:
         self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = Waits(self)
         self.cta_rows = np.arange(ctas)[:, None]
+        self.prints = Prints()
 
     def make_memories(self):
         program = self.program

@@ -1,10 +1,11 @@
-"""Products of matrices that float64 holds exactly, added up by machine code that LLVM makes for this CPU.
+"""Products of matrices of finite numbers, added up by machine code that LLVM makes for this CPU.
 
 BLAS writes the sums of one product to memory, in float64, and NumPy reads them, rounds them and adds them to what is there.
 Here four rows and eight columns stay in registers while all products are added to them, each rounded to float32 as
 ``products.py`` says; and they are written where their registers of PTX want them (``Layout``). The order of the additions,
-and whether a CPU multiplies and adds at once, changes nothing where every sum is exact. So it is used for such products alone,
-of finite numbers, and in processes that have multiplied enough for the time of LLVM.
+and whether a CPU multiplies and adds at once, changes nothing where every sum is exact in float64. Where some may not be, it is
+asked of each four rows and eight columns; a sum that still may not be counts if all numbers within its error round to the same
+float32, and the others are added up anew, exactly (``exact_sums.py``). It is used in processes that have multiplied enough for the time of LLVM.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from . import exact_sums
+from .exact_sums import Ratios
 from .jit import address, compiled
 from .packing import COLUMNS, ROWS, Matrices, Side
 
@@ -86,17 +89,22 @@ def is_ready() -> bool:
     return _multiplied > BEFORE
 
 
-def add(out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]]) -> None:
+def add(
+    out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Sequence[tuple[Matrices, Matrices]], errors: np.ndarray
+) -> None:  # fmt: skip
     """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
-    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. Every sum of products
-    has to be exact in float64, and finite.
+    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. ``errors`` (steps,
+    float64): of each step, what its sums in float64 are wrong by at most; 0 where all are exact. All numbers are finite.
     """
     shapes = [side.shape for side in steps[0]]
-    code = _adder(shapes[0][2])
+    is_checked = bool(errors.any())
+    code = _adder(shapes[0][2], is_checked)
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
     a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
+    ratios = [Ratios(side.out, max(step[i].bits for step in steps)) for i, side in enumerate((a, b)) if is_checked]
+    known = [address(errors), *(ratio.address for ratio in ratios)] if is_checked else [None] * 3
     tables = [layout.rows, *layout.olds.rows]
     columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
     olds = np.array([address(array) for array in old])
@@ -104,9 +112,11 @@ def add(out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Seque
         count = min(each, layout.stack - first)
         a.pack(first, count)
         b.pack(first, count)
+        for ratio in ratios:
+            ratio.measure()
         rows = [address(table[first:]) for table in tables]
         code(
-            address(out), address(olds) if old else None, a.address, b.address, *rows, *columns, len(steps), count,
+            address(out), address(olds) if old else None, a.address, b.address, *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
             *layout.olds.vector,
         )  # fmt: skip
@@ -114,13 +124,13 @@ def add(out: np.ndarray, old: Sequence[np.ndarray], layout: Layout, steps: Seque
 
 # -- the code ----------------------------------------------------------------------------------------
 _PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
-_POINTERS = ("out", "olds", "as", "bs", *_PLACES)
+_POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
 _NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in")
 
 
 @lru_cache(maxsize=16)
-def _adder(k: int) -> Callable[..., int]:
-    return compiled(_text(k), "add", len(_POINTERS), len(_NUMBERS))
+def _adder(k: int, is_checked: bool) -> Callable[..., int]:
+    return compiled(_text(k, is_checked), "add", len(_POINTERS), len(_NUMBERS))
 
 
 # Loops over matrices, eight columns, four rows, and steps: the factors of eight columns stay in the first-level cache.
@@ -128,6 +138,7 @@ _LOOPS = """
 define void @add({parameters}) {{
 entry:
   %is_old = icmp ne ptr %olds, null
+{room}
   br label %stack
 stack:
   %s = phi i64 [0, %entry], [%s.next, %stack.end]
@@ -172,7 +183,7 @@ begin:
 {starts}
   br label %step
 step:
-  %t = phi i64 [0, %begin], [%t.next, %step]
+  %t = phi i64 [0, %begin], [%t.next, %sure]
 {sums}
   %t.next = add i64 %t, 1
   %a.step = mul i64 %t, %at
@@ -182,6 +193,9 @@ step:
   %b.place = add i64 %b.step, %b.at
   %b = getelementptr double, ptr %bs, i64 %b.place
 {products}
+{checks}
+sure:
+{adds}
   %is_last.t = icmp eq i64 %t.next, %steps
   br i1 %is_last.t, label %four.end, label %step
 four.end:
@@ -212,11 +226,40 @@ _LOAD = f"""  %in{{i}}.{{v}} = add i64 %in.number.{{v}}, %row.{{i}}
   %q{{i}}.{{v}} = getelementptr float, ptr %old.{{v}}.array, i64 %in{{i}}.{{v}}
   %l{{i}}.{{v}} = load {_SINGLE}, ptr %q{{i}}.{{v}}, align 4"""
 _START = f"  %o{{i}}.{{v}} = phi {_SINGLE} [zeroinitializer, %four], [%l{{i}}.{{v}}, %load]"
-_SUM = f"  %x{{i}}.{{v}} = phi {_SINGLE} [%o{{i}}.{{v}}, %begin], [%y{{i}}.{{v}}, %step]"
+_SUM = f"  %x{{i}}.{{v}} = phi {_SINGLE} [%o{{i}}.{{v}}, %begin], [%y{{i}}.{{v}}, %sure]"
 # A product that is zero is a positive zero, as in ``products._add_first``.
-_ADD = f"""  %f{{i}}.{{v}} = fptrunc {_WIDE} %s{{i}}.{{v}}.{{k}} to {_SINGLE}
-  %z{{i}}.{{v}} = fadd {_SINGLE} %f{{i}}.{{v}}, zeroinitializer
+_ADD = f"""  %z{{i}}.{{v}} = fadd {_SINGLE} %f{{i}}.{{v}}, zeroinitializer
   %y{{i}}.{{v}} = fadd {_SINGLE} %z{{i}}.{{v}}, %x{{i}}.{{v}}"""
+_ROUND = f"  %f{{i}}.{{v}} = fptrunc {_WIDE} %s{{i}}.{{v}}.{{k}} to {_SINGLE}"
+_CHECK = f"""  %low{{i}}.{{v}}.wide = fsub {_WIDE} %s{{i}}.{{v}}.{{k}}, %error
+  %high{{i}}.{{v}}.wide = fadd {_WIDE} %s{{i}}.{{v}}.{{k}}, %error
+  %low{{i}}.{{v}} = fptrunc {_WIDE} %low{{i}}.{{v}}.wide to {_SINGLE}
+  %high{{i}}.{{v}} = fptrunc {_WIDE} %high{{i}}.{{v}}.wide to {_SINGLE}
+  %near{{i}}.{{v}} = fcmp une {_SINGLE} %low{{i}}.{{v}}, %high{{i}}.{{v}}
+  %some.{{next}} = or <{LANES} x i1> {{before}}, %near{{i}}.{{v}}"""
+_ERROR = f"""  %error.ptr = getelementptr double, ptr %errors, i64 %t
+  %error.most = load double, ptr %error.ptr
+  %a.number = udiv exact i64 %a.place, {{a_size}}
+  %a.ratio.ptr = getelementptr double, ptr %a.ratios, i64 %a.number
+  %a.ratio = load double, ptr %a.ratio.ptr
+  %b.number = udiv exact i64 %b.place, {{b_size}}
+  %b.ratio.ptr = getelementptr double, ptr %b.ratios, i64 %b.number
+  %b.ratio = load double, ptr %b.ratio.ptr
+  %ratio = fmul double %a.ratio, %b.ratio
+  %most = fmul double %ratio, {{k}}
+  %is_exact = fcmp ole double %most, 9007199254740992.0
+  %error.one = select i1 %is_exact, double 0.0, double %error.most
+  %error.first = insertelement {_WIDE} poison, double %error.one, i64 0
+  %error = shufflevector {_WIDE} %error.first, {_WIDE} poison, <{LANES} x i32> zeroinitializer"""
+_DECIDE = f"""  %any = call i1 @llvm.vector.reduce.or.v{LANES}i1(<{LANES} x i1> %some.{{last}})
+  br i1 %any, label %doubtful, label %sure
+doubtful:
+  call void @exact(ptr %a, ptr %b, ptr %exact.sums)
+{{loads}}
+  br label %sure"""
+_EXACT = f"""  %exact{{i}}.{{v}}.ptr = getelementptr {_SINGLE}, ptr %exact.sums, i64 {{number}}
+  %exact{{i}}.{{v}} = load {_SINGLE}, ptr %exact{{i}}.{{v}}.ptr"""
+_EITHER = f"  %f{{i}}.{{v}} = phi {_SINGLE} [%low{{i}}.{{v}}, %step], [%exact{{i}}.{{v}}, %doubtful]"
 _STORE = f"  store {_SINGLE} %y{{i}}.{{v}}, ptr %p{{i}}.{{v}}, align 4"
 _FACTOR_B = f"""  %b.{{k}}.{{v}}.ptr = getelementptr double, ptr %b, i64 {{at}}
   %b.{{k}}.{{v}} = load {_WIDE}, ptr %b.{{k}}.{{v}}.ptr, align 8"""
@@ -228,18 +271,37 @@ _MULTIPLY = f"""  %m{{i}}.{{v}}.{{k}} = fmul contract {_WIDE} %a.{{k}}.{{i}}, %b
   %s{{i}}.{{v}}.{{k}} = fadd contract {_WIDE} {{before}}, %m{{i}}.{{v}}.{{k}}"""
 
 
-def _text(k: int) -> str:
-    """The function in LLVM's IR."""
-    both = [(i, v) for i in range(ROWS) for v in range(VECTORS)]
-    each = lambda line, **more: "\n".join(line.format(i=i, v=v, **more) for i, v in both)
+_BOTH = [(i, v) for i in range(ROWS) for v in range(VECTORS)]
+
+
+def _each(line: str, **more: int) -> str:
+    return "\n".join(line.format(i=i, v=v, number=VECTORS * i + v, **more) for i, v in _BOTH)
+
+
+def _text(k: int, is_checked: bool) -> str:
+    """The functions in LLVM's IR."""
     rows = [f"  %row.{i} = mul i64 %row, {i}\n  %first.{i} = add i64 %first, %row.{i}" for i in range(ROWS)]
     vectors = [f"  %at.{v} = mul i64 %vector, {v}" for v in range(VECTORS)]
-    return _LOOPS.format(
+    adds = [_each(_EITHER)] if is_checked else [_each(_ROUND, k=k - 1)]
+    text = _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, each(_PLACE)]), loads="\n".join([*(_OLD.format(v=v) for v in range(VECTORS)), each(_LOAD)]),
-        starts=each(_START), sums=each(_SUM), products="\n".join([*map(_one_of_k, range(k)), each(_ADD, k=k - 1)]),
-        stores=each(_STORE),
+        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, _each(_PLACE)]),
+        loads="\n".join([*(_OLD.format(v=v) for v in range(VECTORS)), _each(_LOAD)]),
+        room=f"  %exact.sums = alloca [{len(_BOTH)} x {_SINGLE}]", starts=_each(_START), sums=_each(_SUM),
+        products="\n".join(map(_one_of_k, range(k))), checks=_checks(k) if is_checked else "  br label %sure",
+        adds="\n".join([*adds, _each(_ADD)]), stores=_each(_STORE),
     )  # fmt: skip
+    return text + exact_sums.text(k, ROWS, VECTORS, LANES) if is_checked else text
+
+
+def _checks(k: int) -> str:
+    """Lines that leave for ``exact`` where a sum and its error may round to two numbers."""
+    before = ["zeroinitializer", *(f"%some.{number}" for number in range(len(_BOTH)))]
+    lines = [
+        _CHECK.format(i=i, v=v, k=k - 1, next=number, before=before[number]) for number, (i, v) in enumerate(_BOTH)
+    ]
+    error = _ERROR.format(a_size=ROWS * k, b_size=COLUMNS * k, k=float(k))
+    return "\n".join([error, *lines, _DECIDE.format(last=len(_BOTH) - 1, loads=_each(_EXACT))])
 
 
 def _one_of_k(k: int) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .copies import GroupQueue
 from .group import LAZY, Group
+from .shapes import spread
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -61,7 +62,7 @@ def _merge_state(merged: Group, groups: list[Group], positions: list[np.ndarray]
     merged.copies = GroupQueue.joined([g.copies for g in groups])
     merged.bulk = GroupQueue.joined([g.bulk for g in groups])
     if any(g.barrier_value is not None for g in groups):
-        told = [np.broadcast_to(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
+        told = [spread(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
         merged.barrier_value = _side_by_side(merged, groups, told, positions)
 
 
@@ -98,7 +99,7 @@ def overlay(base, changed, shape):
     if sum(group.size for group, _ in changed) < out.size:
         out[...] = base
     for group, value in changed:
-        place(out, group.select, value if group.select[0] != "flat" else np.broadcast_to(value, group.shape))
+        place(out, group.select, value if group.select[0] != "flat" else spread(value, group.shape))
     return out
 
 
@@ -111,5 +112,5 @@ def assemble(values, groups, positions, count, shape):
         return first
     out = np.empty(count, np.asarray(first).dtype)
     for value, group, position in zip(values, groups, positions):
-        out[position] = np.broadcast_to(value, group.shape).reshape(-1)
+        out[position] = spread(value, group.shape).reshape(-1)
     return out.reshape(shape)

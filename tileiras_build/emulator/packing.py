@@ -21,7 +21,7 @@ APART = np.concatenate([IN_ORDER[::2], IN_ORDER[1::2]])
 
 class Matrices(Protocol):
     """What is packed: ``values`` (stack, rows, k), or if there are any ``blocks``, (rows / 8, columns of blocks) arrays (warps, 32 words) of the
-    numbers of a ``kind``, warps of which ``fold`` are one matrix."""
+    numbers of a ``kind`` with significant ``bits``, warps of which ``fold`` are one matrix."""
 
     @property
     def kind(self) -> str: ...
@@ -33,6 +33,8 @@ class Matrices(Protocol):
     def fold(self) -> int: ...
     @property
     def shape(self) -> tuple[int, int, int]: ...
+    @property
+    def bits(self) -> int: ...
 
 
 def kind_of(factor: Matrices) -> str | None:
@@ -49,7 +51,7 @@ class Side:
     def __init__(self, steps: Sequence[Matrices], side: int, each: int, *, is_apart: bool):
         stack, rows, k = steps[0].shape
         self.is_shared, self.width = stack == 1, WIDTHS[side]
-        self.out = np.empty((len(steps), 1 if self.is_shared else each, rows, k))
+        self.out = np.empty((len(steps), 1 if self.is_shared else each, rows // self.width, k, self.width))
         self.address, self.step = address(self.out), self.out[0].size
         self.matrix = 0 if self.is_shared else rows * k
         order = APART if is_apart and side else IN_ORDER[: self.width]

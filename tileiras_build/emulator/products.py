@@ -77,6 +77,10 @@ class Factor:
         """(stack, rows, k)."""
         return self.values.shape
 
+    @property
+    def bits(self) -> int:
+        return self.numbers.bits
+
     @cached_property
     def wide(self) -> np.ndarray:
         return self.values.astype(f64, copy=False)
@@ -111,7 +115,7 @@ class Factor:
         largest, smallest = self.extremes
         return largest / float(self.unit_of(smallest))
 
-    @property
+    @cached_property
     def extremes(self) -> tuple[float, float]:
         """The largest magnitude and, at most, the smallest but zero."""
         if (bits := self.extreme_bits()) is not None:
@@ -158,7 +162,13 @@ class Factor:
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
 
 
-_OF_ANY_ORDER = {"bound", "units", "lengths", "largest"}  # what is known of matrices whatever the order of their rows
+_OF_ANY_ORDER = {
+    "bound",
+    "extremes",
+    "units",
+    "lengths",
+    "largest",
+}  # what is known of matrices whatever the order of their rows
 
 EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its products added up
 
@@ -183,8 +193,9 @@ def add_products(
     """
     if sums == BY_BLAS:
         return _add_by_blas(total, steps, fresh)
-    if (layout := machine_code.plain(total)) is not None and are_for_machine_code(steps, len(total)):
-        return machine_code.add(total, [] if fresh else [total], layout, steps)
+    layout = machine_code.plain(total)
+    if layout is not None and (errors := errors_by_machine_code(steps, len(total))) is not None:
+        return machine_code.add(total, [] if fresh else [total], layout, steps, errors)
     add_in_parts(total, steps, fresh=fresh)
 
 
@@ -202,16 +213,20 @@ def add_in_parts(total: np.ndarray, steps: list[tuple[Factor, Factor]], *, fresh
             np.add(way.product(part, views), old, out=old)
 
 
-def are_for_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> bool:
-    """Whether ``machine_code.add`` may add these products to ``stack`` matrices, and whether it is worth it."""
+def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
+    """For ``machine_code.add`` of these products to ``stack`` matrices: the errors of their sums; None where NumPy has to do it,
+    or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
     if k > machine_code.MOST_DEPTH or not all(map(_needs_float64, steps)):
-        return False
+        return None
     sides = [(packing.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
-        return False
-    return machine_code.is_worth_it(stack * m * n * k * len(steps)) and all(map(_is_exact, steps))
+        return None
+    if not machine_code.is_worth_it(stack * m * n * k * len(steps)):
+        return None
+    errors = np.array([_largest_error(*step) for step in steps])
+    return errors if np.isfinite(errors).all() else None
 
 
 def _needs_float64(step: tuple[Factor, Factor]) -> bool:
@@ -219,10 +234,13 @@ def _needs_float64(step: tuple[Factor, Factor]) -> bool:
     return left.shape[-1] * left.numbers.ratio * right.numbers.ratio > EXACT[f32]
 
 
-def _is_exact(step: tuple[Factor, Factor]) -> bool:
-    """Whether float64 holds all sums, of finite numbers."""
-    left, right = step
-    return left.shape[-1] * left.bound * right.bound <= EXACT[f64] or bool(_are_exact_sums(left, right).all())
+def _largest_error(left: Factor, right: Factor) -> float:
+    """Of k fused or other additions in float64 in any order, and of one more (Higham, "Accuracy and Stability", section 3.1);
+    not finite where a number is not."""
+    k = left.shape[-1]
+    if k * left.bound * right.bound <= EXACT[f64]:
+        return 0.0
+    return left.extremes[0] * right.extremes[0] * (k * (k + 2) * 2.0**-53)
 
 
 def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:

@@ -14,19 +14,22 @@ truncated), "SageAttention2" (arXiv 2411.10958: 13 bits of fraction in the accum
 (arXiv 2511.10909: the formula, compared with the hardware bit by bit). Of other instructions the last one says: ``mma.sync``
 of fp8 on sm_90 and all products of sm_100 and 120 keep 25 bits behind the point, which are all of f32; ``mma.sync`` of fp8
 on sm_89 keeps 13 as well, of 16 products at a time (not modelled).
+
+A process that has multiplied enough does the same by machine code (``short_sums_code.py``), where all numbers are finite.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from . import machine_code, short_sums_code
 from .formats import f32, f64
 from .products import NUMBERS, Factor, in_blocks, parts
+from .short_sums_code import NO_PRODUCT
 
 KINDS = ("e4m3", "e5m2")
 FRACTION_BITS = 13
 LOWEST = {"f32": -126, "f16": -14}  # exponents of normal numbers of the accumulator
-NO_PRODUCT = -40  # an exponent below those of all products
 DIGIT = 7  # bits: more than as many ones as there are products add up to
 PAIR = 2
 MOST = 60  # stands for the exponents of infinities and NaNs, which do not matter
@@ -39,9 +42,31 @@ def add_products(total: np.ndarray, left: Factor, right: Factor, type_: str) -> 
 
     C is float32, with numbers of ``type_``, f32 or f16. Results of f16 are not rounded to it yet.
     """
+    if _is_for_machine_code(total, left, right):
+        a, b = left.values.astype(f32, copy=False), right.values.astype(f32, copy=False)
+        exponents = _exponents_of(a, left.kind), _exponents_of(b, right.kind)
+        rounding = short_sums_code.Rounding(FRACTION_BITS, LOWEST[type_], type_ == "f32")
+        return short_sums_code.add(total, (a, exponents[0]), (b, exponents[1]), rounding)
     a, b = _Terms(left, -1), _Terms(right, -2)
     for stack, rows in parts(total.shape, PAIR):
         _add_part(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
+
+
+def _is_for_machine_code(total: np.ndarray, left: Factor, right: Factor) -> bool:
+    """Whether ``short_sums_code`` may add these products, and whether it is worth it: all numbers are finite."""
+    stack, m, n = total.shape
+    if not total.flags.c_contiguous or n % short_sums_code.LANES:
+        return False
+    if not machine_code.is_worth_it(stack * m * n * left.shape[2]):
+        return False
+    return all(np.isfinite(numbers).all() for numbers in (total, left.values, right.values))
+
+
+def _exponents_of(values: np.ndarray, kind: str) -> np.ndarray:
+    """Of float32 of a kind (int32); less than those of all products where they are zero."""
+    exponents = (values.view(np.int32) >> 23 & 255) - 127
+    np.clip(exponents, NUMBERS[kind].lowest, MOST, out=exponents)
+    return np.where(values == 0, np.int32(short_sums_code.OF_ZERO), exponents)
 
 
 class _Terms:
@@ -53,7 +78,7 @@ class _Terms:
 
     def __init__(self, factor: Factor, axis: int):
         values = factor.values.astype(f32, copy=False)
-        exponents = np.clip((values.view(np.int32) >> 23 & 255) - 127, NUMBERS[factor.kind].lowest, MOST)
+        exponents = np.maximum(_exponents_of(values, factor.kind), NUMBERS[factor.kind].lowest)
         digits = (exponents.astype(np.int64) * DIGIT + 1023 << 52).view(f64)
         self.digits = digits * (values != 0)
         values = values.transpose(2, 0, 1)

@@ -60,7 +60,8 @@ ROWS: dict[str, Class] = {
     **dict.fromkeys(("DADD", "DMUL", "DFMA", "DSETP"), Class(FP64)),
     **dict.fromkeys(("SHFL", "REDUX", "CREDUX", "VOTE", "MATCH"), Class(SHUFFLE)),
 }
-_HALVES = ("HADD2", "HMUL2", "HFMA2", "HSETP2")
+# FHADD, of an f32 and a half, has no published rate: that of HADD2.F32, which it replaces.
+_HALVES = ("HADD2", "HMUL2", "HFMA2", "HSETP2", "FHADD")
 
 
 def pipe_clocks(one: Instruction, rates: Rates) -> tuple[str, float] | None:

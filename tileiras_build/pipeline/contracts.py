@@ -100,7 +100,7 @@ def _each(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Jo
 def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
     try:
         edge_pass.run(module, job)
-    except TileirasError:
+    except (TileirasError, ImportError):  # what is not installed is no fault of the pass
         raise
     except Exception as error:
         raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {type(error).__name__}: {error}") from error

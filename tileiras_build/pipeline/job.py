@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
+from .tuning import FP8_SUM_K, TILE_GROUP, TUNING
 
 if TYPE_CHECKING:
     from ..targets import Target
@@ -21,8 +23,8 @@ class Job:
     ``opt_level`` is 0..3, "s" or "z"; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
     ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` says how copies
-    overlap computation: a name of ``strategies.NAMES``. ``saving`` is the row of ``savings.SAVINGS`` by which the edge to
-    nv_tileas runs; it sets it itself.
+    overlap computation: a name of ``strategies.NAMES``; what ``tuning.TUNING`` has rows for is said there. ``saving`` is the row of ``savings.SAVINGS`` by which the edge to
+    nv_tileas runs; it sets it itself. Raises InvalidInput[option-value] for a number that ``TUNING`` does not allow.
     """
 
     target: Target
@@ -34,6 +36,22 @@ class Job:
     serializer: str = SERIALIZERS[0]
     strategy: str = "auto"
     saving: int = 0
+    fp8_sum_k: int = FP8_SUM_K.default
+    tile_group: int = TILE_GROUP.default
+
+    def __post_init__(self) -> None:
+        for row in TUNING:
+            row.read(getattr(self, row.name))
+
+    def tuned(self, numbers: Mapping[str, int]) -> Job:
+        """The same job with these numbers of ``TUNING``, by name."""
+        changed: dict[str, Any] = dict(numbers)
+        return replace(self, **changed)
+
+    @property
+    def tuning(self) -> dict[str, int]:
+        """What the job says of each row of ``TUNING``."""
+        return {row.name: getattr(self, row.name) for row in TUNING}
 
 
 def check_debug(job: Job) -> Job:

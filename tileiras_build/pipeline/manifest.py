@@ -3,7 +3,7 @@
     {"version": 2, "target": "sm_90a", "kernels": {entry: {
         "params": [{"name", "kind", "size", "offset", "role", "argument", "axis", "element", "access", "divisible_by",
                     "minimum", "maximum", "value"}...], "param_sizes": [bytes...],
-        "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...]},
+        "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...], "group": n},
         "threads_per_cta": 128,
         "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",

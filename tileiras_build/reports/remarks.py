@@ -61,6 +61,7 @@ class _Kernel:
 
     def remarks(self) -> Iterator[Remark]:
         yield from self._cluster()
+        yield from self._order()
         yield from self._occupancy()
         yield from self._shared_memory()
         for op in self.func.walk():
@@ -75,6 +76,17 @@ class _Kernel:
         if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
             message = "Tiles are not divided over CTAs"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
+
+    def _order(self) -> Iterator[Remark]:
+        """What became of the option tile_group."""
+        if (group := self.func.attributes.get("tile_group")) is not None:
+            notes = (("Rows", group.value.data),)
+            yield self.remark(
+                self.func, PASSED, MEMORY, "RemarkMemoryTileOrder", "Rows of tile programs begin together", notes
+            )
+        if (reason := self.func.attributes.get("tile_group_declined")) is not None:
+            message = "Tile programs begin in the order of the grid"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryTileOrder", message, (), (reason.data,))
 
     def _occupancy(self) -> Iterator[Remark]:
         """What became of the hint occupancy."""

@@ -11,6 +11,7 @@ from ..book.serializers import read_level
 from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.stages import Stage, load
 from ..pipeline.strategies import AUTO
+from ..pipeline.tuning import TUNING
 from ..project_options import CHOICES, choice, yes_no
 from ..project_options import DEFAULTS as BUILD_DEFAULTS
 from ..targets import Target, parse_targets
@@ -24,7 +25,8 @@ DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
 class Settings:
     """The options of one environment, checked. ``libdevice``, ``ptxas`` and ``nvcc`` are paths, None = the installed ones.
 
-    ``instantiate`` names kernels, as C++ does, which nvcc makes of a file's templates.
+    ``instantiate`` names kernels, as C++ does, which nvcc makes of a file's templates; ``tuning`` are the numbers of
+    ``TUNING`` by name.
     """
 
     targets: tuple[Target, ...]
@@ -39,11 +41,13 @@ class Settings:
     nvcc: str | None = None
     nvcc_flags: tuple[str, ...] = ()
     instantiate: tuple[str, ...] = ()
+    tuning: tuple[tuple[str, int], ...] = ()
 
     def choices(self, target: Target) -> Job:
         """What is asked for ``target``, without files."""
         level, strategy, serializer = self.opt_level, self.strategy, self.serializer
-        return Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
+        job = Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
+        return job.tuned(dict(self.tuning))
 
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
@@ -65,7 +69,8 @@ def read_settings(env, **given: object) -> Settings:
     level, folder = read_level(option["opt"]), str(option["build_dir"])
     nvcc, flags, kernels = _tilecpp(env, option)
     how = (choices["strategy"], choices["serializer"])
-    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels)
+    tuning = tuple([(row.name, row.read(option[row.name])) for row in TUNING])
+    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning)
     check_debug(settings.choices(targets[0]))
     return settings
 

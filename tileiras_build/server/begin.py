@@ -7,6 +7,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from ..reads import loading, watch
 from ..reads.looking import WORKER_VARIABLES
@@ -40,9 +41,10 @@ def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
     os.setsid()
     os.chdir("/")
     _write_errors_to(address.path_in(folder, f"{name}.log"))
-    freshness = Freshness(start, _load(image))
+    module, asked = _load(image)
+    freshness = Freshness(start, asked)
     end_oldest(folder, name)
-    Server(folder, name, lock, text, variables, freshness).serve()
+    Server(folder, name, lock, text, variables, freshness, module.warm_up).serve()
 
 
 def _write_errors_to(path: str) -> None:
@@ -51,8 +53,8 @@ def _write_errors_to(path: str) -> None:
     os.close(log)
 
 
-def _load(image: str) -> frozenset[str]:
-    """Import the module ``image`` and let it warm up; the variables that libraries have asked for when they were imported."""
+def _load(image: str) -> tuple[ModuleType, frozenset[str]]:
+    """The module ``image``, imported and warmed up, and the variables that libraries have asked for when they were imported."""
     for variable, value in WORKER_VARIABLES.items():
         os.environ.setdefault(variable, value)
     gc.disable()
@@ -64,4 +66,4 @@ def _load(image: str) -> frozenset[str]:
     watch.watch().loaded()
     # Frozen objects are never visited by a fork's collector, so their pages stay shared.
     gc.freeze()
-    return asked
+    return module, asked

@@ -54,14 +54,16 @@ class Freshness:
     """
 
     def __init__(self, start: Clock, asked: frozenset[str]):
-        self._files = {path: stamp(path) for path in set(_files())}
+        files = {path: stamp(path) for path in set(_files())}
+        # Those of the package are looked at together.
+        self._files = {path: files[path] for path in files.keys() - set(installed().paths)}
         self._modules = {name.partition(".")[0] for name in sys.modules} | _AT_START
         self._searched = set(sys.path) | _packages()
-        self._folders = {path: (stamp(path), self._names(path)) for path in _folders(self._files)}
+        self._folders = {path: (stamp(path), self._names(path)) for path in _folders(files)}
         self.asked = asked
         if start.is_set(Clock.now()):
             raise Changed("the time of day was set")
-        late = [path for path, found in self._files.items() if found is None or max(found[:2]) > start.day - _MARGIN]
+        late = [path for path, found in files.items() if found is None or max(found[:2]) > start.day - _MARGIN]
         if late:
             raise Changed(f"{min(late)} changed while it was loaded")
         self.check()

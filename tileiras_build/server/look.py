@@ -19,7 +19,8 @@ MOST = 4  # servers of a user; those that were asked longest ago end where there
 class Found:
     """A server that has answered: what its files are called, its process, and when it began (seconds since 1970).
 
-    ``requests`` counts those that it has had, ``running`` those that are under way.
+    ``requests`` counts those that it has had, ``running`` those that are under way; ``spares`` are the processes that wait for
+    one (``spare.py``).
     """
 
     name: str
@@ -27,6 +28,7 @@ class Found:
     started: int
     requests: int
     running: int
+    spares: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.started))
@@ -65,5 +67,6 @@ def _ask(folder: int, name: str, what: str) -> Found | None:
         with closing(connect(folder, name)) as connection:
             send(connection, [what])
             (answer,), _ = receive(connection)
-            return Found(name, *map(int, answer))
+            process, started, requests, running, *spares = map(int, answer)
+            return Found(name, process, started, requests, running, tuple(spares))
     return None

@@ -1,17 +1,20 @@
-"""The server: waits, looks whether it is still what a new process would be, and forks itself for each request.
+"""The server: waits, looks whether it is still what a new process would be, and lets a fork of itself answer each request.
 
-One thread. Its forks do everything that may take time or fail, the reading of the request included; it only hears that
-they have ended, and ends those whose client has gone. So nobody waits for anybody else's command.
+One thread. Its forks, made for a request or ahead of it (``spare.py``), do everything that may take time or fail, the
+reading of the request included; it only hears that they have ended, and ends those whose client has gone. So nobody waits
+for anybody else's command.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
 import socket
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -19,12 +22,14 @@ from ..pipeline.stages import load
 from ..private_folder import sweep
 from . import address, wire
 from .freshness import Changed, Freshness
+from .spare import Spares, stand_by
 from .stand_in import Request, become, run, take_files
 
 IDLE = 15 * 60.0  # seconds without a request, after which a server ends
 _LOOK = 30.0  # seconds between looks whether its socket is still there
 _PATIENCE = 5.0  # seconds that a client may take for its request
-READY, END, REFUSED, CHANGED = "ready", "end", "refused", "changed"
+_SETTLED = 0.1  # seconds without a request, after which there is time to prepare for the next
+RUN, READY, END, REFUSED, CHANGED = "run", "ready", "end", "refused", "changed"
 
 
 @dataclass
@@ -39,7 +44,7 @@ class Served:
 class Server:
     """The server at the socket ``name`` in the open ``folder``; ``lock`` is held for as long as it lives.
 
-    ``text`` are its surroundings, ``variables`` those that it started with.
+    ``text`` are its surroundings, ``variables`` those that it started with; ``rehearse`` does what a command does.
     """
 
     folder: int
@@ -48,17 +53,20 @@ class Server:
     text: str
     variables: dict[str, str]
     freshness: Freshness
+    rehearse: Callable[[], None]
     idle: float = IDLE
     started: float = field(default_factory=time.time)
     requests: int = 0
     _served: dict[int, Served] = field(default_factory=dict)
     _waiting: select.poll = field(default_factory=select.poll)
     _asked: float = field(default_factory=time.monotonic)
+    _busy: float = -math.inf  # until when commands ran
     _abandoned: set[int] = field(default_factory=set)
     _left: bool = False
 
     def serve(self) -> None:
         """Serve until nobody asks for long, something changes, or somebody stops it."""
+        self._spares = Spares(self._waiting)
         self._heard, written = os.pipe()
         for end in (self._heard, written):
             os.set_blocking(end, False)
@@ -69,14 +77,32 @@ class Server:
         self._waiting.register(self._socket, select.POLLIN)
         self._waiting.register(self._heard, select.POLLIN)
         while self._served or not self._is_done():
-            for descriptor, _ in self._waiting.poll(min(_LOOK, self.idle) * 1000):
+            for descriptor, _ in self._waiting.poll(self._pause() * 1000):
                 if descriptor == self._heard:
                     self._reap()
+                elif descriptor in self._spares:
+                    self._spares.hear(descriptor)
                 elif descriptor in self._served:
                     self._end(descriptor)
                 elif descriptor == self._socket.fileno():
                     self._accept()
+            if self._has_time() and time.monotonic() >= self._busy + _SETTLED:
+                self._prepare()
         self.leave()
+
+    def _pause(self) -> float:
+        """Seconds to wait for whatever happens next."""
+        return min(_LOOK, self.idle, _SETTLED if self._has_time() else _LOOK)
+
+    def _has_time(self) -> bool:
+        """Whether this is the time to prepare for the next request."""
+        return not self._left and not self._served and self._spares.are_lacking
+
+    def _prepare(self) -> None:
+        def begin(channel: socket.socket) -> int:
+            return stand_by(channel, self.rehearse, lambda connection, client: answer(self, connection, client))
+
+        self._spares.add(self._fork, begin)
 
     def _is_done(self) -> bool:
         """Whether nobody will ask any more."""
@@ -92,6 +118,7 @@ class Server:
                 os.unlink(self._path())
         self._waiting.unregister(self._socket)
         self._socket.close()
+        self._spares.close()
         os.close(self.lock)
 
     @property
@@ -142,26 +169,38 @@ class Server:
             return
         self._asked = time.monotonic()
         os.utime(self.lock)
-        self._fork(connection, client)
+        self._begin(connection, client)
 
-    def _fork(self, connection: socket.socket, client: int) -> None:
+    def _begin(self, connection: socket.socket, client: int) -> None:
+        """Let a fork answer: one that waits, where there is one and work to do."""
         self.requests += 1
-        process = os.fork()
-        if process == 0:
-            self._serve_one(connection, client)
-        with suppress(OSError):
-            os.setpgid(process, process)
+        process = None
+        if wire.first_word(connection) == RUN:
+            self._busy = math.inf
+            process = self._spares.give(connection, client)
+        connection.settimeout(_PATIENCE)
+        if process is None:
+            process = self._fork(lambda: answer(self, connection, client))
         self._served[connection.fileno()] = Served(process, connection)
         self._waiting.register(connection, 0)  # only that the other end was closed
 
-    def _serve_one(self, connection: socket.socket, client: int) -> None:
+    def _fork(self, work: Callable[[], int]) -> int:
+        """The process of a fork that ends with the status of ``work``."""
+        process = os.fork()
+        if process == 0:
+            self._do(work)
+        with suppress(OSError):
+            os.setpgid(process, process)
+        return process
+
+    def _do(self, work: Callable[[], int]) -> None:
         """The fork: never returns."""
         status = 1
         try:
             with suppress(OSError):
                 os.setpgid(0, 0)
             self._forget()
-            status = answer(self, connection, client)
+            status = work()
         except Exception:
             traceback.print_exc()
         finally:
@@ -173,6 +212,7 @@ class Server:
         if not self._left:
             self._socket.close()
             os.close(self.lock)
+        self._spares.close()
         for served in self._served.values():
             served.connection.close()
 
@@ -197,6 +237,9 @@ class Server:
             with suppress(KeyError):
                 self._waiting.unregister(descriptor)
             served.connection.close()
+        self._spares.reap()
+        if not self._served and self._busy == math.inf:
+            self._busy = time.monotonic()
 
     def _end(self, descriptor: int) -> None:
         """The client has gone: so does its fork, with what that has started."""
@@ -208,8 +251,9 @@ class Server:
 
 def answer(server: Server, connection: socket.socket, client: int) -> int:
     """In a fork: answer one request; the status to end with."""
+    connection.settimeout(_PATIENCE)
     (head, *lists), _ = wire.receive(connection)
-    if head[0] == "run":
+    if head[0] == RUN:
         return _answer_run(server, connection, client, head[1:], lists)
     if head[0] == "stop":
         os.kill(os.getppid(), signal.SIGTERM)
@@ -218,8 +262,9 @@ def answer(server: Server, connection: socket.socket, client: int) -> int:
 
 
 def _state(server: Server) -> list[str]:
-    """What ``tileiras-build server`` shows: the process, when it began (seconds since 1970), what it has answered."""
-    return [str(os.getppid()), f"{server.started:.0f}", str(server.requests - 1), str(len(server._served))]
+    """What ``look.Found`` says of it."""
+    numbers = (os.getppid(), round(server.started), server.requests - 1, len(server._served), *server._spares.ready)
+    return list(map(str, numbers))
 
 
 def _answer_run(server: Server, connection: socket.socket, client: int, head: list[str], lists: list[list[str]]) -> int:

@@ -9,11 +9,12 @@ import os
 import sys
 
 # The C part of ``socket``, whose own imports (enum, selectors) take as long as all else that a client does.
-from _socket import MSG_CMSG_CLOEXEC, SCM_RIGHTS, SO_PEERCRED, SOL_SOCKET, socket
+from _socket import MSG_CMSG_CLOEXEC, MSG_PEEK, SCM_RIGHTS, SO_PEERCRED, SOL_SOCKET, socket
 
 MOST = 8 << 20  # bytes of a message: more than the system lets an environment have
 _LENGTH = 4
 _MOST_FILES = 8
+_FIRST = 64  # bytes of a message in which its first word ends
 _NUMBER = 4  # bytes of a descriptor in a message
 
 
@@ -43,6 +44,17 @@ def receive(connection: socket) -> tuple[list[list[str]], list[int]]:
         for file in files:
             os.close(file)
         raise
+
+
+def first_word(connection: socket) -> str:
+    """The first word of a message that has come, which stays where it is; "" where none has. The connection waits for nothing
+    from here on."""
+    connection.setblocking(False)
+    try:
+        data = connection.recv(_FIRST, MSG_PEEK)
+    except OSError:
+        return ""
+    return data[_LENGTH:].decode(errors="replace").partition("\0")[2].partition("\0")[0]
 
 
 def peer(connection: socket) -> tuple[int, int]:

@@ -173,18 +173,6 @@ def test_a_crash_names_the_signal(tmp_path):
     assert caught.value.id == "ptxas-crash" and "SIGSEGV" in str(caught.value)
 
 
-@pytest.mark.parametrize("own", [None, "glibc.malloc.check=0"])
-def test_how_memory_is_taken_unless_the_user_says_so(tmp_path, monkeypatch, own):
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    if own is not None:
-        monkeypatch.setenv("GLIBC_TUNABLES", own)
-    ptxas = program(tmp_path / "ptxas", 'echo "ptxas fatal : $GLIBC_TUNABLES" >&2; exit 1')
-    with pytest.raises(InvalidInput) as caught:
-        lower(source(), Job(SM90, ptxas=ptxas))
-    assert (own or "glibc.malloc.hugetlb=1") in str(caught.value)
-    assert own is None or "hugetlb" not in str(caught.value)
-
-
 def test_success_without_output_is_a_refusal(tmp_path):
     with pytest.raises(InvalidInput, match="no reason given"):
         lower(source(), Job(SM90, ptxas=program(tmp_path / "ptxas", "exit 0")))
@@ -214,6 +202,18 @@ def test_a_program_that_cannot_start(tmp_path):
     path.chmod(0o755)
     with pytest.raises(InvalidInput, match=r"error\[ptxas-io\]: cannot run"):
         lower(source(), Job(SM90, ptxas=str(path)))
+
+
+@pytest.mark.parametrize(("given", "seen"), [(None, "glibc.malloc.hugetlb=1:"), ("glibc.malloc.check=3", "check=3")])
+def test_what_the_user_says_of_memory_holds_for_ptxas(monkeypatch, tmp_path, given, seen):
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    if given is not None:
+        monkeypatch.setenv("GLIBC_TUNABLES", given)
+    path = program(tmp_path / "ptxas", 'echo "ptxas fatal : $GLIBC_TUNABLES;" >&2; exit 1')
+    with pytest.raises(InvalidInput) as caught:
+        lower(source(), Job(SM90, ptxas=path))
+    assert seen in str(caught.value)
+    assert (f"{given};" in str(caught.value)) == (given is not None)
 
 
 def test_no_memory_for_the_output(monkeypatch):

@@ -33,6 +33,38 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileaa.return
 }
 
+// ---- the_widest_accesses_want_twice_as_much
+// run: tileas-assign-layouts eliminate-common sm_100
+!m = !nv_tileaa.memref<f32, [?], [1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [1024], dim_map = [0], steps = [1024], sparse = -1, padding = none>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %i: i32):
+  %q = nv_tileas.assume %p {predicate = #cuda_tile.div_by<32>} : !nv_tileaa.ptr<f32>
+  %s = nv_tileas.assume %n {predicate = #cuda_tile.div_by<8>} : i32
+  %m = nv_tileas.make_memref %q sizes(%s) : (!nv_tileaa.ptr<f32>, i32) -> !m
+  %v = nv_tileas.block_tile %m : (!m) -> !v
+  %x, %t = nv_tileas.tiled_load %v coords(%i) {mem_semantic = "weak"} : (!v, i32) -> (tensor<1024xf32>, !nv_tileaa.mem_token)
+  %y = nv_tileas.addf %x, %x {rounding_mode = "nearest_even"} : tensor<1024xf32>
+  %u = nv_tileas.tiled_store %v, %y coords(%i) {mem_semantic = "weak"} : (!v, tensor<1024xf32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f32, [?], [1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [1024], dim_map = [0], steps = [1024], sparse = -1, padding = none>
+#layout0 = #cute.layout<(1024), (32,4,8):(8,256,1)>
+!tile_1024xf32 = tensor<1024xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32, %i: i32):
+  %q = nv_tileas.assume %p {predicate = #cuda_tile.div_by<32>} : !nv_tileaa.ptr<f32>
+  %s = nv_tileas.assume %n {predicate = #cuda_tile.div_by<8>} : i32
+  %m = nv_tileas.make_memref %q sizes(%s) : (!nv_tileaa.ptr<f32>, i32) -> !memref0
+  %v = nv_tileas.block_tile %m : (!memref0) -> !view0
+  %x, %t = nv_tileas.tiled_load %v coords(%i) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, i32) -> (!tile_1024xf32, !nv_tileaa.mem_token)
+  %y = nv_tileas.addf %x, %x {rounding_mode = "nearest_even"} : !tile_1024xf32
+  %u = nv_tileas.tiled_store %v, %y coords(%i) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, !tile_1024xf32, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+
 // ---- without_them_elements_move_alone
 !m = !nv_tileaa.memref<f32, [?], [1]>
 !v = !nv_tileaa.tiled_view<partition, !m, tile = [1024], dim_map = [0], steps = [1024], sparse = -1, padding = none>
@@ -392,5 +424,26 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %r = nv_tileas.print values(%f) {format = "%f"} : (!tile_64x64xf32) -> !nv_tileaa.mem_token
     nv_tileas.continue
   }
+  nv_tileaa.return
+}
+
+// ---- a_print_takes_small_tiles_whole
+nv_tileaa.func @k {
+^bb0(%n: i32):
+  %x = nv_tileas.make_range : tensor<8xi32>
+  %y = nv_tileas.view %x : (tensor<8xi32>) -> tensor<4x2xi32>
+  %t = nv_tileas.print values(%x, %n, %y) {format = "%d %d %d"} : (tensor<8xi32>, i32, tensor<4x2xi32>) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(8), (32,1,8):(0,0,1)>
+!tile_8xi32 = tensor<8xi32, #layout0>
+#layout1 = #cute.layout<(4,2), (32,1,8):(0,0,1)>
+!tile_4x2xi32 = tensor<4x2xi32, #layout1>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%n: i32):
+  %0 = nv_tileas.make_range : !tile_8xi32
+  %1 = nv_tileas.view %0 : (!tile_8xi32) -> !tile_4x2xi32
+  %t = nv_tileas.print values(%0, %n, %1) {format = "%d %d %d"} : (!tile_8xi32, i32, !tile_4x2xi32) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }

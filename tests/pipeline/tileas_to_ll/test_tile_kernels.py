@@ -284,9 +284,7 @@ def test_masks_that_differ_within_an_access(pivot):
 def test_print_of_a_scalar_and_of_a_tile(capfd):
     x = np.array([5, 6, 7, 8, 1, 2, 3, 4], np.int32)
     launch("printing", [x])
-    lines = capfd.readouterr().out.splitlines()
-    assert lines.count("sum 36") == 1
-    assert sorted(line for line in lines if line.startswith("each")) == [f"each {number}" for number in sorted(x)]
+    assert capfd.readouterr().out == "sum 36\neach [5, 6, 7, 8, 1, 2, 3, 4]\n"
 
 
 def test_assertion_stops_the_kernel():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import emulator
-from ...emulator.faults import TIME_LIMIT
+from ...emulator.faults import ASSERTION, TIME_LIMIT
 from ...errors import InvalidInput
 from ...runtime.arguments import ArrayView, pack_number
 from ...runtime.library import check_grid
@@ -176,6 +176,8 @@ class CpuDevice:
             else:
                 run(None, counters)
         except emulator.EmulatorError as error:
+            if isinstance(error, emulator.EmulatorFault) and error.kind == ASSERTION:
+                print(error.message)  # ct.assert_ is said to print, and programs read it from the output of a process
             raise explain(error, compiled, named) from None
         finally:
             if options.profile is not None and counters is not None:

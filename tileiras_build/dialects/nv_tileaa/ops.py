@@ -297,6 +297,8 @@ KERNEL: Declared = {
     "divides_registers": FLAG,
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
+    "tile_group": I32.optional(1),
+    "tile_group_declined": TEXT.optional(),
     "shared_bytes": I32.optional(0),
     "shared_memory_saved": TEXT.optional(),
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),

@@ -70,6 +70,15 @@ RoundPairOp = instruction(
     "round.pair", "low high", "result", "two f32, each rounded to the nearest number of a half",
     Assembly(lambda op: f"cvt.rn.{word(op, 'halves')}.f32 $0, $2, $1;", NONE),
 )  # fmt: skip
+# ``halves``: f16 or bf16, of which the first operand has the bits.
+AddMixedOp = instruction(
+    "add.mixed", "half value", "result", "the sum of a half and an f32, rounded once to f32",
+    Assembly(lambda op: f"add.rn.f32.{word(op, 'halves')} $0, $1, $2;", NONE),
+)  # fmt: skip
+SubMixedOp = instruction(
+    "sub.mixed", "half value", "result", "a half less an f32, rounded once to f32",
+    Assembly(lambda op: f"sub.rn.f32.{word(op, 'halves')} $0, $1, $2;", NONE),
+)  # fmt: skip
 ReciprocalOp = instruction(
     "rcp.approx", "value", "result", "one over an f32, at most one unit in the last place off; subnormal numbers are zero",
     Assembly("rcp.approx.ftz.f32 $0, $1;", NONE),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import numpy as np
 
@@ -107,7 +106,7 @@ def call_vprintf(group, ins, results, arguments):
             position += width
             return read_string(one, ins, int.from_bytes(data, "little")) if string else data
 
-        sys.stdout.write(format_c(text, fetch))
+        group.machine.prints.add(int(one.flat[0]), format_c(text, fetch))
     set_result(group, results, 0)
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import machine_code, short_sums
-from ..products import BY_BLAS, Factor, add_in_parts, are_for_machine_code, multiply
+from ..products import BY_BLAS, Factor, add_in_parts, errors_by_machine_code, multiply
 from ..syntax import Register
 from .fragments import FOUR, join_rows
 from .registry import helper
@@ -160,10 +160,10 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     steps = [(join_rows(left), join_rows(right)) for left, right in zip(lefts, rights)]
     halves = steps[0][0].shape[1] // rows // 8
     fresh = is_zero(start)
-    if are_for_machine_code(steps, warps):
+    if (errors := errors_by_machine_code(steps, warps)) is not None:
         old = [] if fresh else registers_of(group, start)
         layout = of_warps(warps, rows, halves, columns)
-        return add_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps)
+        return add_in_registers(group, (rows * columns * halves * 2, warps * 8), old, layout, steps, errors)
     total = np.empty((warps, rows * halves * 8, columns * COLUMNS), np.float32)
     inside = total.view(FOUR).reshape(warps, rows, halves, 8, columns, 2).transpose(1, 4, 2, 5, 0, 3)
     if not fresh:
@@ -188,10 +188,10 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
     count, columns = steps[0][0].shape[0], steps[0][1].shape[1]
     pairs = [(left.in_stacks(right.shape[0]), right) for left, right, _ in steps[first:]]
     stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in short_sums.KINDS
-    if not is_short and are_for_machine_code(pairs, stack):
+    if not is_short and (errors := errors_by_machine_code(pairs, stack)) is not None:
         old = registers_of(group, start) if uniform[first] else []
         layout = of_warpgroups(stack, count // stack, columns)
-        return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs)
+        return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs, errors)
     pairs = [(left, right.apart) for left, right in pairs]
     total = np.empty((stack, count * 64 // stack, columns), np.float32)
     inside = total.view(FOUR).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
@@ -243,10 +243,11 @@ def add_in_registers(
     old: list[np.ndarray],
     layout: machine_code.Layout,
     steps: list[tuple[Factor, Factor]],
+    errors: np.ndarray,
 ) -> np.ndarray | list[np.ndarray]:
     """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
     fours = np.empty(shape, FOUR)
-    machine_code.add(fours, old, layout, steps)
+    machine_code.add(fours, old, layout, steps, errors)
     return values_of(group, fours)
 
 

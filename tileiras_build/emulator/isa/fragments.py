@@ -56,7 +56,7 @@ class Fragment(Factor):
             words = words.reshape(warps, len(lines), ROWS // 2, 2, -1).swapaxes(2, 3)
         return self.code.decode(np.ascontiguousarray(words)[..., None].view(np.uint32)).reshape(self.shape)
 
-    @property
+    @cached_property
     def extremes(self) -> tuple[float, float]:
         kind = kind_of(self)
         if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__:

@@ -33,7 +33,7 @@ def bound_at_entry(directives: dict, threads: int) -> int | None:
 
 
 class RegisterPool:
-    """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes."""
+    """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes, turn after turn."""
 
     def __init__(self, machine):
         bound = bound_at_entry(machine.program.entry.directives, machine.threads)
@@ -42,8 +42,37 @@ class RegisterPool:
         self.known = told is not None
         entry = -(-(told or bound or 0) // STEP) * STEP  # registers are given in steps: 255 take 256
         self.owned = np.full((machine.ctas, -(-machine.threads // 32)), entry)
+        self.turns = np.zeros_like(self.owned)  # how often each warp has changed
         self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
-        self.changes: dict[tuple, list[int]] = {}
+        self.changes: list[np.ndarray] = []  # of each turn: what the warps have changed to
+
+    def note(self, cta, warp, wanted: int) -> None:
+        """Warps, numbers or arrays of them, all at the same turn, change to ``wanted``."""
+        turn = int(np.max(self.turns[cta, warp]))
+        if turn == len(self.changes):
+            self.changes.append(np.zeros_like(self.owned))
+        self.changes[turn][cta, warp] = wanted
+        self.turns[cta, warp] += 1
+
+    def serve_together(self, cta: np.ndarray, warp: np.ndarray, wanted: int, *, grows: bool) -> bool:
+        """Serve warps at once that are whole warpgroups at the same turn, all with the same change; False where they are not,
+        or where one of them would have to wait or do something that it may not."""
+        numbers = cta * self.owned.shape[1] + warp
+        fours = numbers.reshape(-1, 4) if len(numbers) % 4 == 0 and self.owned.shape[1] % 4 == 0 else numbers[:, None]
+        if (fours != fours[:, :1] // 4 * 4 + np.arange(4)).any():
+            return False
+        if (self.turns[cta, warp] != self.turns[cta[0], warp[0]]).any():
+            return False
+        if not self.ignored:
+            more = wanted - self.owned[cta, warp]
+            each = int(more[0])
+            taken = each * np.bincount(cta, minlength=len(self.free))
+            if (more != each).any() or (each > 0) != grows or not each or (grows and (taken > self.free).any()):
+                return False
+            self.free -= taken
+            self.owned[cta, warp] = wanted
+        self.note(cta, warp, wanted)
+        return True
 
 
 def pool_of(machine) -> RegisterPool:
@@ -61,7 +90,10 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
     first = np.unique(slots[0], return_index=True)[1]  # the first thread of each warp
     flat = group.flat[first]
     cta, warp = flat // machine.threads, flat % machine.threads // 32
-    served = np.array([serve(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())])
+    if pool.serve_together(cta, warp, wanted, grows=grows):
+        served = np.ones(len(cta), bool)
+    else:
+        served = np.array([serve(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())])
     if not grows:
         machine.unpark()
     if served.all():
@@ -82,7 +114,7 @@ def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> 
     """One warp's change; False where the pool has too little."""
     if pool.ignored:
         check_turn(machine, pool, ins, cta, warp, wanted)
-        pool.changes.setdefault((cta, warp), []).append(wanted)
+        pool.note(cta, warp, wanted)
         return True
     more = wanted - int(pool.owned[cta, warp])
     if more > 0 and not grows or more < 0 and grows and pool.known:
@@ -95,20 +127,20 @@ def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> 
     if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
         pool.free[cta] -= more
         pool.owned[cta, warp] = wanted
-    pool.changes.setdefault((cta, warp), []).append(wanted)
+    pool.note(cta, warp, wanted)
     return True
 
 
 def check_turn(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
     """The other warps of the warpgroup have made the same changes, or are about to."""
-    turn = len(pool.changes.get((cta, warp), ()))
+    turn = pool.turns[cta, warp]
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
-        theirs = pool.changes.get((cta, other), [])
-        if len(theirs) < turn:
+        theirs = pool.turns[cta, other]
+        if theirs < turn:
             why = f"warp {other} of the warpgroup has not changed its registers before"
             machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
-        if len(theirs) > turn and theirs[turn] != wanted:
-            why = f"warp {other} of the warpgroup changes to {theirs[turn]} registers"
+        if theirs > turn and pool.changes[turn][cta, other] != wanted:
+            why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
             machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
 
 

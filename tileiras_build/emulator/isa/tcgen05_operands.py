@@ -63,25 +63,36 @@ class Issuers:
     """The threads that issue a single-thread instruction, with their operands."""
 
     def __init__(self, group, mask, *operands):
-        self.selection = Selection(group, True if mask is None else mask)
-        count = len(self.selection.rows)
-        self.ctas = np.broadcast_to(self.selection.pick(group.cta), count)
-        self.tids = np.broadcast_to(self.selection.pick(np.broadcast_to(group.tid, group.shape)), count)
-        self.operands = [np.broadcast_to(self.selection.pick(o), count).astype(np.uint64) for o in operands]
+        selection = Selection(group, True if mask is None else mask)
+        self.ctas = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+        self.tids = group.tid[0, selection.columns]
+        self.operands = [np.asarray(selection.pick(operand)) for operand in operands]
 
     def batches(self):
         """(CTAs, their first thread, operands): CTAs whose same warp issues with the same operands, each at most once at a time."""
         if not len(self.ctas):
             return
+        if self.are_together():
+            yield self.ctas, int(self.tids[0]), [int(operand.flat[0]) for operand in self.operands]
+            return
         rounds = self.turns()
-        table = np.stack([*self.operands, (self.tids // 32).astype(np.uint64)])
+        operands = [np.broadcast_to(operand, len(self.ctas)).astype(np.uint64) for operand in self.operands]
+        table = np.stack([*operands, (self.tids // 32).astype(np.uint64)])
         for turn in range(int(rounds.max()) + 1):
             chosen = np.flatnonzero(rounds == turn)
             while len(chosen):
                 same = (table[:, chosen] == table[:, chosen[:1]]).all(axis=0)
                 some = chosen[same]
-                yield self.ctas[some], int(self.tids[some[0]]), [int(o[some[0]]) for o in self.operands]
+                yield self.ctas[some], int(self.tids[some[0]]), [int(o[some[0]]) for o in operands]
                 chosen = chosen[~same]
+
+    def are_together(self) -> bool:
+        """Whether the same warp of each CTA issues once, with operands that are the same."""
+        warps = self.tids // 32
+        is_once = len(self.ctas) < 2 or bool((self.ctas[1:] > self.ctas[:-1]).all())
+        return is_once and bool((warps == warps[0]).all()) and all(
+            operand.size == 1 or (operand == operand[0]).all() for operand in self.operands
+        )  # fmt: skip
 
     def turns(self) -> np.ndarray:
         """How many earlier threads of its CTA each thread comes after."""

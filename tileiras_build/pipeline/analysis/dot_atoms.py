@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 from ...dialects.definition import TableOperation
 from ...dialects.ir import text_of
@@ -166,14 +167,24 @@ def warpgroup_tiling_of(op: TableOperation, num_warps: int) -> WarpgroupTiling:
     atom = warpgroup_atom_of(op)
     m, n = op.result.type.get_shape()
     k = k_of(op)
-    columns, _ = partial_sums(op) or (MOST_COLUMNS, 0)
+    parts = partial_sums(op)
+    columns = parts.columns if parts else MOST_COLUMNS
     tiling = warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, op.scattered_rows, columns)
     return given(tiling)
 
 
-def partial_sums(op: TableOperation) -> tuple[int, int] | None:
-    """How a product comes together from sums of part of k: the columns of one, and how many a thread holds at a time."""
-    return op.partial_sums
+class PartialSums(NamedTuple):
+    """How a product comes together from sums of part of k: the columns of one, how many a thread holds at a time, and how
+    many elements along k each is of."""
+
+    columns: int
+    number: int
+    k: int
+
+
+def partial_sums(op: TableOperation) -> PartialSums | None:
+    """Those of a product; None where one sum is enough."""
+    return PartialSums(*op.partial_sums) if op.partial_sums else None
 
 
 def k_of(op: TableOperation) -> int:

@@ -14,6 +14,7 @@ from ..shared.element_types import element_of
 from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
+WIDE_BYTES = 32  # of a GPU with loads and stores of eight words
 
 
 def memory_order(strides: Sequence[Any]) -> list[int]:
@@ -53,8 +54,10 @@ class ViewFacts:
             for source, tile in zip(self.type.dim_map, self.type.tile)
         ]
 
-    def vector(self, coords: Sequence[SSAValue], in_bounds: list[bool], *, ragged: bool = False) -> int:
-        """Elements per access along the fastest dimension; 1 where memory is not contiguous there.
+    def vector(
+        self, coords: Sequence[SSAValue], in_bounds: list[bool], *, ragged: bool = False, bytes: int = VECTOR_BYTES
+    ) -> int:
+        """Elements per access of at most ``bytes``, along the fastest dimension; 1 where memory is not contiguous there.
 
         ``ragged``: the access may end inside a vector, so only alignment counts.
         """
@@ -66,15 +69,15 @@ class ViewFacts:
             return 1
         size, per_byte = self.element.bytes, self.element.per_byte
         base = self.analysis(self.memref.operands[0]).divisibility // size
-        limit = min(max(VECTOR_BYTES // size, 1) * per_byte, self.type.tile[fastest], max(base, 1) * per_byte)
+        limit = min(max(bytes // size, 1) * per_byte, self.type.tile[fastest], max(base, 1) * per_byte)
         start = power_of_two(self.type.steps[fastest]) * self.analysis(coords[fastest]).divisibility
         limit = min(limit, start, MOST if in_bounds[fastest] or ragged else max(self.sizes[source], per_byte))
         others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
         return max(min([limit, *others]), 1)
 
 
-def pointer_vector(op: TableOperation, analysis: AxisAnalysis) -> tuple[int, int]:
-    """(elements per access, fastest dimension) of a load or store through a tile of pointers."""
+def pointer_vector(op: TableOperation, analysis: AxisAnalysis, bytes: int = VECTOR_BYTES) -> tuple[int, int]:
+    """(elements per access of at most ``bytes``, fastest dimension) of a load or store through a tile of pointers."""
     value = op.value
     if not isinstance(value.type, TensorType) or op.mem_semantic != "weak":
         return 1, -1
@@ -85,7 +88,7 @@ def pointer_vector(op: TableOperation, analysis: AxisAnalysis) -> tuple[int, int
         # Along one dimension: in the others an access may begin anywhere in a group.
         along = tuple(run if other == dim else 1 for other in range(len(pointers.contiguity)))
         aligned = group_starts(pointers, along, element.bytes) // element.bytes
-        limit = min(run, max(aligned, 1), max(VECTOR_BYTES // element.bytes, 1))
+        limit = min(run, max(aligned, 1), max(bytes // element.bytes, 1))
         if masks is not None:
             limit = min(limit, power_of_two(masks.constancy[dim]))
         if run > 1 and (limit > best or dim == fastest):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
+from ...dialects.facts import is_exchange
+
 ACQUIRES, RELEASES = frozenset({"acquire", "acq_rel"}), frozenset({"release", "acq_rel"})
 
 
@@ -12,6 +14,12 @@ def semantic_of(op: Operation) -> str:
     """The memory semantics of an operation; "weak" where it has none."""
     found = op.attributes.get("mem_semantic")
     return found.data if isinstance(found, StringAttr) else "weak"
+
+
+def is_unordered(op: Operation) -> bool:
+    """Whether nothing that other programs do waits for an operation: an access that is weak, or an exchange that is relaxed."""
+    semantic = semantic_of(op)
+    return semantic == "weak" or semantic == "relaxed" and is_exchange(op)
 
 
 def acquires(op: Operation) -> bool:

@@ -21,8 +21,6 @@ from .libdevice_request import PROVIDED
 from .line_directives import LineDirectives
 from .machine import data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest, read_serialization
-from .nvvm_ir import nvvm_ir
-from .nvvm_ir_7 import nvvm_ir_7
 from .passes import run_passes
 from .ptx_header import fix_header
 from .register_grants import grant_first
@@ -85,8 +83,12 @@ class _Libnvvm:
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
         options = libnvvm_options(made_for, self._has_lines)
         if libnvvm.llvm_version(_architecture(made_for)) == llvm.llvm_version_info[0]:
+            from .nvvm_ir import nvvm_ir
+
             text = nvvm_ir(str(module), libnvvm.ir_version())
         else:
+            from .nvvm_ir_7 import nvvm_ir_7
+
             # The older dialect is written for what our passes leave, those of level 1 at least.
             run_passes(module, machine, made_for.opt_level or 1)
             text = nvvm_ir_7(str(module), libnvvm.ir_version())

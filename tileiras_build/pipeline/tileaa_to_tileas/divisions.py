@@ -9,7 +9,7 @@ from ...dialects.facts import is_exchange, is_leave, is_store, is_structured
 from ...dialects.ir import walk
 from ..analysis.cta_split import VIEW_ACCESSES, Division, Undivided, is_remakable, part_type, shape_of
 from ..analysis.kinds import is_tile
-from ..analysis.memory_order import semantic_of
+from ..analysis.memory_order import is_unordered, semantic_of
 from ..analysis.token_order import ordered_pairs
 from ..job import Job
 from ..shared.accessors import given, owner, row
@@ -47,9 +47,8 @@ def _check_once(func: Operation) -> None:
     for op in walk(func):
         if op.name in ONCE:
             raise Undivided(f"{op.name} would happen in each CTA")
-        semantic = semantic_of(op)
-        if semantic != "weak" and not (is_exchange(op) and semantic == "relaxed"):
-            raise Undivided(f"{op.name} is {semantic}, not weak")
+        if not is_unordered(op):
+            raise Undivided(f"{op.name} is {semantic_of(op)}, not weak")
 
 
 def division_of(func: Operation, job: Job, ctas: int) -> Division:

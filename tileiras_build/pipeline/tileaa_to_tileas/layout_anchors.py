@@ -32,7 +32,7 @@ def _anchor_tiled(classes: LayoutClasses, op: TableOperation) -> None:
     """A load or store of a view: as wide as alignment and bounds allow, lanes along the fastest dimension."""
     facts = ViewFacts(op.view, classes.analysis)
     in_bounds = facts.in_bounds()
-    vector = facts.vector(op.coords, in_bounds)
+    vector = facts.vector(op.coords, in_bounds, bytes=classes.access_bytes)
     if op.mem_semantic != "weak" or op.name.endswith("rmw"):
         vector = 1
     elif (aligned := facts.vector(op.coords, in_bounds, ragged=True)) > vector and facts.type.kind.data != "gather":
@@ -48,7 +48,7 @@ def _anchor_tiled(classes: LayoutClasses, op: TableOperation) -> None:
 def _anchor_pointer(classes: LayoutClasses, op: TableOperation) -> None:
     if not is_tile(op.value):
         return
-    vector, fastest = pointer_vector(op, classes.analysis)
+    vector, fastest = pointer_vector(op, classes.analysis, classes.access_bytes)
     op.vector = vector
     order = _row_major(op.value)
     if fastest >= 0:

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.ir import walk
 from ...layouts import LinearLayout, coalesced, spread_vector
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.memory_access import VECTOR_BYTES, WIDE_BYTES
 from ..job import Job
 from ..shared.accessors import tile_type
 from ..shared.element_types import element_of
@@ -38,6 +39,9 @@ class LayoutClasses:
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
         self.ops = [op for op in walk(func) if op is not func]
+        # Where a kernel multiplies, its products decide about its tiles, and those are copied 16 bytes at a time.
+        multiplies = any(op.name == "nv_tileas.dot" for op in self.ops)
+        self.access_bytes = WIDE_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
 
     # ---- classes -----------------------------------------------------------------------------------
     def find(self, value: SSAValue) -> SSAValue:
@@ -75,7 +79,7 @@ class LayoutClasses:
     def default_layout(self, value: SSAValue) -> LinearLayout:
         """The layout for a tile that nothing asks about."""
         shape = tuple(tile_type(value).get_shape())
-        vector = max(16 // element_of(value.type).bytes, 1)
+        vector = max(VECTOR_BYTES // element_of(value.type).bytes, 1)
         return self.memory_layout(value, list(range(len(shape) - 1, -1, -1)), vector)
 
     # ---- decisions ---------------------------------------------------------------------------------

@@ -21,6 +21,9 @@ from .layout_writer import LayoutWriter, layout_of, set_layout
 # A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
 DIRECT_STORE_BYTES = 8
 SECTOR_BYTES = 32  # what the lanes of a store must fill together: memory is written in sectors
+PRINTED_WHOLE = (
+    1024  # elements of a print that a thread holds all of: beyond some hundreds they are in its local memory
+)
 FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
 
 
@@ -223,11 +226,19 @@ def _write_if(writer: LayoutWriter, op: TableOperation) -> None:
 
 
 def _write_print(writer: LayoutWriter, op: TableOperation) -> None:
+    """Whole in each thread, of which one prints it; tiles that take too many registers for that stay where they are."""
     shapes: dict[tuple, LinearLayout] = {}
+    if sum(tile_size(value) for value in tiles(op.operands)) <= PRINTED_WHOLE:
+        shapes |= {
+            shape: LinearLayout.replicated(shape, writer.classes.num_warps) for shape in map(_shape, tiles(op.operands))
+        }
     for index, value in enumerate(op.operands):
         if is_tile(value):
-            shape = tuple(tile_type(value).get_shape())
-            writer.require(op, index, shapes.setdefault(shape, layout_of(value)))
+            writer.require(op, index, shapes.setdefault(_shape(value), layout_of(value)))
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(tile_type(value).get_shape())
 
 
 WRITES = {

@@ -31,7 +31,7 @@ from ...layouts.warpgroup import ROWS, WARPS, WarpgroupTiling
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import LEAST_WARPS, choose_warps, most_stages, sums_fit, two_stages_fit
-from ..analysis.dot_atoms import choose_atom, scale_columns, scaled_tensor_atom
+from ..analysis.dot_atoms import PartialSums, choose_atom, scale_columns, scaled_tensor_atom
 from ..analysis.fetchable import (
     Found,
     as_read,
@@ -138,7 +138,7 @@ def _warpgroup_atom(op: TableOperation, job: Job, warps: int, boxes: dict[int, A
     if atom.partial_k:
         shared = in_shared and (0 in boxes or stays_in_shared(op, job))
         words += 0 if shared else tiling.groups_n * m * k * tiling.element_bits // 32
-        partial = _partial_sums(tiling, atom.partial_k, words, kernel_of(op), job)
+        partial = _partial_sums(tiling, max(atom.partial_k, job.fp8_sum_k), words, kernel_of(op), job)
         if partial is None:
             return None
     op.scattered_rows, op.partial_sums = not in_shared, partial
@@ -147,8 +147,8 @@ def _warpgroup_atom(op: TableOperation, job: Job, warps: int, boxes: dict[int, A
 
 def _partial_sums(
     tiling: WarpgroupTiling, partial_k: int, words: int, kernel: Operation, job: Job
-) -> tuple[int, int] | None:
-    """(columns, number) of the partial sums for which threads have registers beside so many other ``words`` of the product.
+) -> PartialSums | None:
+    """The partial sums for which threads have registers beside so many other ``words`` of the product.
 
     Wide ones first, which read the left operand less often; then two, of which one is added while the other is under way.
     """
@@ -158,7 +158,7 @@ def _partial_sums(
         parts = tiling.m_tiles * (tiling.group_n // columns) * -(-tiling.k // partial_k)
         for number in (2, 1):
             if number <= parts and sums_fit(words + number * ROWS * columns * warps // WARPS, kernel, job, warps):
-                return columns, number
+                return PartialSums(columns, number, partial_k)
         columns //= 2
     return None
 

@@ -48,6 +48,16 @@ def decompose(op: Operation) -> None:
         op.operands[index] = _promoted(op, value, kind in _UNSIGNED)
 
 
+def parts_of(text: str) -> list[tuple[str, str]]:
+    """A format as (text, conversion) pairs, in order; the conversion of the last is empty."""
+    parts, end = [], 0
+    for match in _FORMAT.finditer(text):
+        if match[1] != "%":
+            parts.append((text[end : match.start()], match[0]))
+            end = match.end()
+    return [*parts, (text[end:], "")]
+
+
 def conversions_of(text: str, count: int) -> list[str]:
     """The letters of a format's conversions, one for each of ``count`` arguments; "d" where the format has too few."""
     letters = [match[1] for match in _FORMAT.finditer(text) if match[1] != "%"]

@@ -8,11 +8,13 @@ from ..contracts import run_passes
 from ..job import Job
 from ..shared.eliminate_common import EliminateCommon
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
+from .group_tiles import GroupTiles
 from .guard_masks import GuardMasks
 
 PASSES = (
     ConvertCudaTileToTileAA,  # first: everything after reads nv_tileaa
     EliminateCommon,  # front ends repeat constants and assumptions at every use
+    GroupTiles,  # after EliminateCommon: a place that nothing asks for is no longer there
     GuardMasks,  # after EliminateCommon: what only a mask needs has one use
 )
 

@@ -45,6 +45,34 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
   }
 }
 
+// ---- a_print_of_tiles_that_every_thread_holds_whole
+// The conversions of a tile's elements stand in brackets; no call has more than 32 arguments.
+!tile = tensor<4x4xi32, #cute.layout<(4,4), (32,1,16):(0,0,1)>>
+!longer = tensor<32xi32, #cute.layout<(32), (32,1,32):(0,0,1)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%n: i32):
+  %x = nv_tileas.splat %n : (i32) -> !tile
+  %y = nv_tileas.splat %n : (i32) -> !longer
+  %t = nv_tileas.print values(%x, %y) {format = "%3d%%, %d\0A"} : (!tile, !longer) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(0 : i32) : i32
+    %3 = llvm.icmp "eq" %1, %2 : i32
+    llvm.cond_br %3, ^bb1, ^bb2
+  ^bb1:
+    gpu.printf "[[%3d, %3d, %3d, %3d], [%3d, %3d, %3d, %3d], [%3d, %3d, %3d, %3d], [%3d, %3d, %3d, %3d]]%%, [%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, ", %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+    gpu.printf "%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d]\0A", %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0, %a0 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+    llvm.br ^bb2
+  ^bb2:
+    llvm.return
+  }
+}
+
 // ---- an_assert_of_a_tile
 !tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
 !truth = tensor<64xi1, #cute.layout<(64), (32,1,2):(1,0,32)>>

@@ -32,11 +32,11 @@ def operands(name, k, seed=1):
     return a, np.asfortranarray(b), np.full((m, n), np.nan, np.float32)
 
 
-def largest_error(name, k):
+def largest_error(name, k, **options):
     """Of a product's elements, relative to the largest one in float64."""
     a, b, out = operands(name, k)
     exact = a.astype(np.float64) @ b.astype(np.float64)
-    return np.abs(run(KERNELS, name, "sm_90", [a, b, out])[2] - exact).max() / np.abs(exact).max()
+    return np.abs(run(KERNELS, name, "sm_90", [a, b, out], **options)[2] - exact).max() / np.abs(exact).max()
 
 
 @pytest.mark.parametrize("name", [*PARTS, "coarse"])
@@ -57,9 +57,16 @@ def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
 def test_a_part_is_as_wide_as_registers_allow(name):
     artifacts = compiled(KERNELS, name, "sm_90")
     columns, number = PARTS[name]
-    assert f"partial_sums = array<i32: {columns}, {number}>" in artifacts.tileas
+    assert f"partial_sums = array<i32: {columns}, {number}, 32>" in artifacts.tileas
     products = re.findall(r"wgmma\.mma_async\.\S*", artifacts.ptx)
     assert {f"n{columns}k32" in product for product in products} == {True}
+
+
+def test_longer_parts_are_fewer_and_less_accurate():
+    errors = [largest_error("deep", LENGTH, fp8_sum_k=k) for k in (32, 64, 128)]
+    assert errors == sorted(set(errors)) and errors[-1] < 5 * ERROR
+    waits = [compiled(KERNELS, "deep", "sm_90", fp8_sum_k=k).ptx.count("add.rn.f32") for k in (32, 64, 128)]
+    assert waits == [4 * waits[-1], 2 * waits[-1], waits[-1]]
 
 
 @pytest.mark.parametrize("k", [16, 32, 80, 256, 304, 1024])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import bytecode, run, scheduled_case
+from tests.emulated_kernels import bytecode, compiled, run, scheduled_case
 from tests.pipeline.tileas_to_ll.values.parked_kernels import LENGTH
 from tileiras_build import driver
 from tileiras_build.checkers.scratch import check_scratch
@@ -39,6 +39,15 @@ def test_a_row_that_waits_twice_and_one_in_its_places():
     middle = wide - wide.mean(axis=1, keepdims=True)
     expected = middle / np.sqrt((middle**2).mean(axis=1, keepdims=True)) + wide
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_shares_are_stored_in_each_way_of_dividing():
+    x = _rows(np.float16)
+    x[1, 77] = np.nan
+    actual = run(KERNELS, "shares", "sm_100", [x, np.zeros_like(x)], grid=(2, 1, 1))[1]
+    assert np.isfinite(actual[0]).all() and np.isnan(actual[1]).all()
+    stores = [compiled(KERNELS, "shares", sm).ptx.count("st.global.v4") for sm in ("sm_100", "sm_90")]
+    assert stores[0] == 2 * stores[1], "ways that share halves of pairs move each of them"
 
 
 @pytest.mark.parametrize("name, sm", [("shares", "sm_80"), ("shares", "sm_100"), ("centered", "sm_90")])

@@ -1,58 +1,115 @@
 """print and assert on the device: ``gpu.printf`` and ``cf.assert``.
 
-One thread prints a scalar; a tile is printed element by element, each by the thread that holds it.
+One thread prints scalars, and tiles as nested lists. Tiles too large for it (``PRINTED_WHOLE``) are printed element by
+element, each with a text of its own by the thread that holds it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.cf import AssertOp
+from xdsl.ir import SSAValue
 
 from ....dialects.cuda_tile.location import LOC, location_attr
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import PrintfOp
 from ....errors import Unsupported
+from ....layouts import LinearLayout
 from ...shared.accessors import string_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1
+from ..decompose_prints import parts_of
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
+
+# Of one call: those after them are ignored (CUDA C++ Programming Guide, "Formatted Output").
+MOST_ARGUMENTS = 32
+Argument = tuple[Element, Value]
+Piece = tuple[str, Argument | None]
 
 
 def emit_print(e: KernelEmitter, op: TableOperation) -> None:
     if op.result_token is not None:
         e.values[op.result_token] = None
     text = string_of(op, "format")
-    if any(isinstance(e.values[value], list) for value in op.values):
-        return _print_tiles(e, op, text)
-    _print(e, e.first_thread, text, [(e.element(v), e.scalar(v)) for v in op.values])
+    if not all(map(_is_whole, _tiles(e, op))):
+        return _print_elements(e, op, text)
+    with e.b.when(e.first_thread):
+        for part, arguments in _calls(_pieces(e, op, text)):
+            _print(e, part, arguments)
 
 
-def _print_tiles(e: KernelEmitter, op: TableOperation, text: str) -> None:
-    """Each element on its own; the operands share one shape and so one layout."""
-    tiles = [value for value in op.values if isinstance(e.values[value], list)]
+def _tiles(e: KernelEmitter, op: TableOperation) -> list[SSAValue]:
+    return [value for value in op.values if isinstance(e.values[value], list)]
+
+
+def _is_whole(tile: SSAValue) -> bool:
+    """Whether each thread holds all of a tile, in order."""
+    layout = layout_of(tile)
+    return layout == LinearLayout.replicated(layout.shape, layout.num_warps)
+
+
+def _pieces(e: KernelEmitter, op: TableOperation, text: str) -> Iterator[Piece]:
+    """What is printed, a conversion at a time."""
+    values = iter(op.values)
+    for before, conversion in parts_of(text):
+        yield before, None
+        if not conversion or (value := next(values, None)) is None:
+            yield conversion, None
+            continue
+        shape = layout_of(value).shape if isinstance(e.values[value], list) else ()
+        elements = e.registers(value) if shape else [e.scalar(value)]
+        yield from _listed(conversion, shape, iter([(e.element(value), element) for element in elements]))
+
+
+def _listed(conversion: str, shape: tuple[int, ...], elements: Iterator[Argument]) -> Iterator[Piece]:
+    """Nested lists of a tile's elements, which come in row-major order."""
+    if not shape:
+        yield conversion, next(elements)
+        return
+    for index in range(shape[0]):
+        yield ", " if index else "[", None
+        yield from _listed(conversion, shape[1:], elements)
+    yield "]", None
+
+
+def _calls(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[Argument]]]:
+    """The formats and arguments of the calls that print pieces one after another."""
+    text, arguments = "", list[Argument]()
+    for fragment, argument in pieces:
+        if argument is not None:
+            if len(arguments) == MOST_ARGUMENTS:
+                yield text, arguments
+                text, arguments = "", []
+            arguments.append(argument)
+        text += fragment
+    yield text, arguments
+
+
+def _print_elements(e: KernelEmitter, op: TableOperation, text: str) -> None:
+    """Each element on its own; the tiles share one shape and so one layout."""
+    tiles = _tiles(e, op)
     layout = layout_of(tiles[0])
-    if any(tuple(tile.type.get_shape()) != layout.shape for tile in tiles):
-        raise Unsupported("print-shapes", "print of tiles of different shapes", remedy="print them one by one")
+    if any(layout_of(tile).shape != layout.shape for tile in tiles):
+        raise Unsupported("print-shapes", "print of large tiles of different shapes", remedy="print them one by one")
     columns = [
         (e.element(v), e.registers_as(v, layout) if v in tiles else [e.scalar(v)] * layout.num_registers)
         for v in op.values
     ]
-    done: set[int] = set()
+    condition, done = e.holder(layout), set[int]()
     for register, offset in enumerate(layout.register_offsets):
         if offset not in done:
             done.add(offset)
-            row = [(element, column[register]) for element, column in columns]
-            _print(e, e.holder(layout), text, row)
+            with nullcontext() if condition is None else e.b.when(condition):
+                _print(e, text, [(element, column[register]) for element, column in columns])
 
 
-def _print(e: KernelEmitter, condition: Value | None, text: str, arguments: list[tuple[Element, Value]]) -> None:
-    """Where a condition holds; None where every thread prints."""
-    with nullcontext() if condition is None else e.b.when(condition):
-        values = tuple(e.b.of(value, element.type) for element, value in arguments)
-        e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
+def _print(e: KernelEmitter, text: str, arguments: list[Argument]) -> None:
+    values = tuple(e.b.of(value, element.type) for element, value in arguments)
+    e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
 
 
 def emit_assert(e: KernelEmitter, op: TableOperation) -> None:

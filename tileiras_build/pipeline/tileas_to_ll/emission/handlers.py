@@ -6,7 +6,7 @@ from ..control import control_flow, diagnostics, program
 from ..memory import atomics, global_memory, views
 from ..pipelines import agents, async_copies, sequences, tensor_maps
 from ..products import dot, tensor_memory, warpgroup_dot
-from ..values import arithmetic, collectives, convert_layout, division, parked_tiles, shapes
+from ..values import arithmetic, collectives, convert_layout, division, mixed_sums, parked_tiles, shapes
 from .kernel_emitter import Handler
 
 FAMILIES = (
@@ -21,6 +21,7 @@ FAMILIES = (
     division,  # after arithmetic, whose rule it extends
     dot,
     global_memory,
+    mixed_sums,  # after arithmetic, too
     parked_tiles,
     program,
     sequences,

@@ -157,6 +157,7 @@ class KernelEmitter:
         self.tensor_base: Value = 0
         # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles.
         self.computes_late = False
+        self.written_ahead: set[Operation] = set()  # by a handler, in each way through the code that it made
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
         self.most_registers: int | None = None  # of a thread, where the kernel says so
@@ -344,7 +345,14 @@ class KernelEmitter:
 
     def emit_block(self, block: Block) -> None:
         for op in block.ops:
+            if op not in self.written_ahead:
+                self.emit(op)
+
+    def emit_ahead(self, ops: Sequence[Operation]) -> None:
+        """Write operations that stand further down in the block; they are not written there again."""
+        for op in ops:
             self.emit(op)
+        self.written_ahead.update(ops)
 
     def emit(self, op: Operation) -> None:
         self.b.attributes = self.module.places.attributes(op)

@@ -157,6 +157,7 @@ class ModuleEmitter:
         self.places.show_parameters(e, block.args)
         e.emit_body(op)
         manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
+        manifest["grid"] |= {"group": group} if (group := number_of(op, "tile_group", 1)) > 1 else {}
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
 

@@ -27,7 +27,7 @@ from ....dialects.nvvm.warpgroup import WgmmaWaitOp
 from ....layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_operand
 from ....layouts.linear_layout import log2_exact
 from ....layouts.warpgroup import ROWS
-from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of, warpgroup_tiling_of
+from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_tiling_of
 from ...shared.accessors import given, type_of, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I32, SHARED, struct, vector
@@ -63,7 +63,7 @@ def _define(e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling, regis
 
 def _emit_in_parts(e: KernelEmitter, op: TableOperation, product: _Product) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
-    tiling, (_, most) = product.tiling, given(partial_sums(op))
+    tiling, most = product.tiling, given(partial_sums(op)).number
     sums = list(e.registers_as(op.acc, tiling.c))
     under_way: list[_Part] = []
     for m_tile, n_tile, k_tiles in product.parts():
@@ -186,7 +186,8 @@ class _Product:
 
     def __init__(self, e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling):
         self.e, self.op, self.tiling = e, op, tiling
-        self.partial_k = warpgroup_atom_of(op).partial_k if partial_sums(op) else tiling.k
+        parts = partial_sums(op)
+        self.partial_k = parts.k if parts else tiling.k
         self.k = min(self.partial_k, tiling.k)
         self.element = e.element(op.result)
         groups = log2_exact(tiling.groups_m)

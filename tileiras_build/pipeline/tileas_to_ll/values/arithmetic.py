@@ -5,7 +5,7 @@ RULES names the rule of each: those of integers, bits and pointers here, the oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -46,19 +46,26 @@ INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
 }
 
 
+# Results from operands, register by register.
+Compute = Callable[[Sequence[tuple[Value, ...]]], list[Value]]
+
+
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
-    """Apply the rule of ``op`` to every register, to two at once where it has a form for pairs; equal inputs give one
-    instruction.
-    """
+    """Apply the rule of ``op`` to every register, to two at once where it has a form for pairs."""
+    emit_with(e, op, op.operands, partial(_results, e, op))
+
+
+def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], compute: Compute) -> None:
+    """The result of ``op``, computed of each register of ``operands``; equal inputs give one instruction."""
     late = e.computes_late and isinstance(op.results[0].type, TensorType)
-    columns = [e.packed(operand) if late else e.registers(operand) for operand in op.operands]
+    columns = [e.packed(operand) if late else e.registers(operand) for operand in operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
     calls = list(zip(*columns))
     # By identity: values are hashed in Python.
     keys = [tuple(map(id, arguments)) for arguments in calls]
     distinct = dict(zip(keys, calls))
-    results = _late(e, op, list(distinct.values())) if late else _results(e, op, list(distinct.values()))
+    results = _late(e, compute, list(distinct.values())) if late else compute(list(distinct.values()))
     known = dict(zip(distinct, results))
     e.set(op.results[0], [known[key] for key in keys])
 
@@ -70,13 +77,13 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
     return [scalar(*arguments) for arguments in calls]
 
 
-def _late(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Any, ...]]) -> list[LateValue]:
+def _late(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Any, ...]]) -> list[LateValue]:
     """The results, so many at once as one access stores, each time where the first of them is used."""
 
-    def compute(group: Sequence[tuple[Any, ...]]) -> list[Value]:
-        return _results(e, op, [tuple(taken(e.b, value) for value in arguments) for arguments in group])
+    def computed(group: Sequence[tuple[Any, ...]]) -> list[Value]:
+        return compute([tuple(taken(e.b, value) for value in arguments) for arguments in group])
 
-    sources = [(Late(partial(compute, group)), len(group)) for group in parked_together(calls)]
+    sources = [(Late(partial(computed, group)), len(group)) for group in parked_together(calls)]
     return [LateValue(source, position) for source, count in sources for position in range(count)]
 
 

@@ -13,15 +13,18 @@ it is not so, the thread divides each element by itself, or scales all of them. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from itertools import dropwhile
 from math import inf
 from typing import TypeGuard
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.facts import Layouts, facts_of, is_entry
 from ....dialects.nvvm.arithmetic import ReciprocalOp, RoundPairOp
 from ....dialects.nvvm.generic import FAbsOp, FMAOp, MaxNumOp, UMinOp
+from ...analysis.kinds import is_tile
 from ...analysis.narrow_sources import PAIR_TYPES
 from ...shared.accessors import given, owner, row, tile_type
 from ...shared.element_types import element_of
@@ -42,6 +45,8 @@ LARGEST_DIVISOR, LARGEST_DIVIDEND, SMALLEST_DIVIDEND = 40, 80, -84
 BIAS, FRACTION_BITS = 127, 23
 # What brings other divisors there, or near enough for quotients that are not below 2 ** -25: smaller ones are zero as f16.
 SCALE = 80
+# What may stand between a division and the end of a kernel that stores quotients, beside elementwise operations.
+STORING = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
 # The reciprocals of f32 come out right but for one: of 2 - 2 ** -23 it is just above a midpoint.
 NEWTON_STEPS = 2
 ALL_ONES = (1 << FRACTION_BITS) - 1
@@ -55,7 +60,10 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
     dividends, divisors = e.packed(op.operands[0]), e.registers(op.operands[1])
     if len({*map(id, dividends)}) < LEAST_DIVIDENDS * len({*map(id, divisors)}):
         return emit_elementwise(e, op)
-    return e.set(op.results[0], _Shared(e, op, dividends, divisors).quotients())
+    shared = _Shared(e, op, dividends, divisors)
+    if shared.packs and has_pairs(e, FLOAT) and (rest := _stores_behind(op)) is not None:
+        return shared.store_in_ways(rest)
+    return e.set(op.results[0], shared.quotients())
 
 
 class _Shared:
@@ -90,22 +98,36 @@ class _Shared:
 
     def quotients(self) -> list[Value]:
         """The result's registers."""
+        ways = self.b.either(self._is_harmless(), self._by_reciprocals, self._otherwise)
+        return self._results(self.b.phis([self.b.computed(value).type for value in ways[0][0]], ways))
+
+    def store_in_ways(self, rest: Sequence[Operation]) -> None:
+        """The quotients and what stores them, in each way. Both pairs and stores want registers side by side, and ptxas moves each
+        half of those that ways share to another.
+        """
+
+        def ended(way: Callable[[], list[Value]]) -> None:
+            self.e.set(self.op.results[0], self._results(way()))
+            self.e.emit_ahead(rest)
+
+        self.b.either(self._is_harmless(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
+
+    def _otherwise(self) -> list[Value]:
+        return self._scaled() if self._may_scale() else self._one_by_one()
+
+    def _results(self, left: Sequence[Value]) -> list[Value]:
+        """The result's registers, of what has left a way."""
         b = self.b
         names = [(a, divisor) for divisor, group in self.dividends.items() for a in group]
-        ways = b.either(
-            self._is_harmless(), self._by_reciprocals, self._scaled if self._may_scale() else self._one_by_one
-        )
-        found = dict(zip(names, self._joined(ways), strict=True))
+        found = dict(zip(names, self._unpacked(left), strict=True))
         wide = [found[id(a), id(divisor)] for a, divisor in self.calls]
         return wide if self.type == FLOAT else [b.cast("fptrunc", value, self.type) for value in wide]
 
-    def _joined(self, ways: Sequence[tuple[list[Value], Block]]) -> list[Value]:
-        """The quotients behind both ways."""
-        b = self.b
-        joined = b.phis([b.computed(value).type for value in ways[0][0]], ways)
+    def _unpacked(self, left: Sequence[Value]) -> Sequence[Value]:
         if not self.packs:
-            return joined
-        pairs = [b.cast("bitcast", word, vector(2, given(self.narrow))) for word in joined]
+            return left
+        b = self.b
+        pairs = [b.cast("bitcast", word, vector(2, given(self.narrow))) for word in left]
         return [b.cast("fpext", half, FLOAT) for both in pairs for half in halves(b, both)]
 
     # ---- what must hold ----------------------------------------------------------------------------
@@ -244,6 +266,23 @@ class _Shared:
         b, kind = self.b, PAIR_TYPES[given(self.narrow)]
         pairs = zip(quotients[::2], quotients[1::2])
         return [b.issue(RoundPairOp, low, high, type=I32, halves=kind) for low, high in pairs]
+
+
+def _stores_behind(op: Operation) -> list[Operation] | None:
+    """What stands behind a division in a kernel's block, if each thread stores the quotients there and nothing else is done:
+    no other tile is used, and threads do not meet, for they may go different ways.
+    """
+    block = given(op.parent)
+    if not is_entry(given(block.parent_op())):
+        return None
+    rest, made = [*dropwhile(lambda one: one is not op, block.ops)][1:-1], {op}
+    for one in rest:
+        tiles = [operand for operand in one.operands if is_tile(operand)]
+        harmless = one.name in STORING or facts_of(one).layouts is Layouts.ELEMENTWISE
+        if not harmless or any(owner(tile) not in made for tile in tiles):
+            return None
+        made.add(one)
+    return rest
 
 
 # What is never less than zero; NaN aside, which makes the sum NaN.

@@ -51,7 +51,7 @@ EXACT_MATH = FastMathFlagsAttr("none")
 ROUND_TO_INTEGRAL = {"math.floor": generic.FloorOp, "math.ceil": generic.CeilOp}
 
 
-def _is_plain(op: Operation, type: Attribute) -> bool:
+def is_plain(op: Operation, type: Attribute) -> bool:
     """Whether LLVM's own instruction says it: rounded to nearest even, nothing flushed where that is done at all."""
     rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
     return rounding == "rn" and not (flushes(op) and type == FLOAT)
@@ -72,7 +72,7 @@ def _rounded_float(instruction: str, kind: type[TableOperation]) -> Rule:
 
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         element = element_of(op.results[0].type)
-        if _is_plain(op, element.type):
+        if is_plain(op, element.type):
             return binary(e, op, instruction)
         rounded = _rounded(e, op, kind)
         scalar = (lambda x, y: rounded(x, e.b.negate(y))) if instruction == "fsub" else rounded
@@ -83,7 +83,7 @@ def _rounded_float(instruction: str, kind: type[TableOperation]) -> Rule:
 
 def _fma(e: KernelEmitter, op: Operation) -> Scalar:
     element = element_of(op.results[0].type)
-    if _is_plain(op, element.type):
+    if is_plain(op, element.type):
         return issued(e, generic.FMAOp, element.type)
     return in_f32(e, element, _rounded(e, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
 
@@ -101,7 +101,7 @@ def on_pairs(e: KernelEmitter, op: Operation) -> OnPairs | None:
         return None
     if op.name == "math.exp" and option_text(op, "rounding_mode", "full") != "approx":
         return lambda x: exp_of_pair(e.b, x)
-    if instruction is None or not _is_plain(op, type):
+    if instruction is None or not is_plain(op, type):
         return None
     if isinstance(instruction, str):
         return lambda x, y: e.b.binary(instruction, x, y, PAIR)
