@@ -46,12 +46,13 @@ def create(
     """
     op = _new(kind)
     op._operands = _values(SSAValues, operands)
-    op._operand_uses = _uses(op, operands) if operands else ()
+    if operands:
+        _use(op, operands)
     op.results = _results(op, types) if types else _NO_VALUES
     op.properties = {} if properties is None else properties
     op.attributes = {} if attributes is None else attributes
     op.location = UNKNOWN_LOC
-    op.regions = op._successors = op._successor_uses = ()
+    op.regions = ()
     if successors:
         op.successors = successors
     for region in regions:
@@ -79,24 +80,24 @@ def _is_segmented(kind: type[IRDLOperation]) -> bool:
     return any(isinstance(option, AttrSizedOperandSegments) for option in kind.get_irdl_definition().options)
 
 
-def _uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
+def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Enter an operation among the users of its operands. What is None by its class is left to it."""
     uses: list[Use] = []
     for index, value in enumerate(operands):
         use = _new(Use)
-        use._operation, use._index, use._prev_use = op, index, None
-        use._next_use = following = value.first_use
-        if following is not None:
+        use._operation, use._index = op, index
+        if (following := value.first_use) is not None:
             following._prev_use = use
+            use._next_use = following
         value.first_use = use
         uses.append(use)
-    return tuple(uses)
+    op._operand_uses = (*uses,)
 
 
 def _results(op: Operation, types: Sequence[Attribute]) -> SSAValues[OpResult]:
     results: list[OpResult] = []
     for index, type in enumerate(types):
         result = _new(OpResult)
-        result.first_use = result._name = None
         result._type, result.op, result.index = type, op, index
         results.append(result)
     return _values(SSAValues, results)
@@ -173,8 +174,9 @@ def append(block: Block, op: Operation) -> None:
 def release(root: Operation) -> None:
     """Empty an operation and all in it, at which nobody looks any more. They refer to each other in circles: Python's
     collector takes twice as long to find that out as they take to be freed."""
+    nothing: dict[str, object] = {}  # one for all: nobody writes to them either
     for op in walk(root):
-        op.__dict__ = {}
+        op.__dict__ = nothing
 
 
 def insert_before(op: Operation, place: Operation) -> None:
@@ -245,7 +247,7 @@ def segment_sizes(op: Operation) -> tuple[int, ...]:
     """How many operands each group of an operation has, as its property says."""
     sizes = op.properties[SEGMENTS]
     assert isinstance(sizes, DenseArrayBase)
-    return _unpacked(sizes.data.data)
+    return unpacked(sizes.data.data)
 
 
 def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
@@ -255,7 +257,8 @@ def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
 
 
 @lru_cache(maxsize=4096)
-def _unpacked(data: bytes) -> tuple[int, ...]:
+def unpacked(data: bytes) -> tuple[int, ...]:
+    """The numbers of a dense array of i32."""
     return i32.unpack(data, len(data) // 4)
 
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute
 
 from ..definition import TableOperation
+from ..ir import item
 from .rows import ALL, Intrinsic, instruction
 
 
@@ -22,7 +23,7 @@ def _suffix(type: Attribute) -> str:
 
 def _overloaded(name: str, operands: str, meaning: str) -> type[TableOperation]:
     """The operation of ``llvm.<name>.<type>``, named after MLIR's ``llvm.intr.<name>``."""
-    row = Intrinsic(lambda op: f"llvm.{name}.{_suffix(op.operands[0].type)}")
+    row = Intrinsic(lambda op: f"llvm.{name}.{_suffix(item(op._operands, 0).type)}")
     return instruction(f"intr.{name}", operands, "result", meaning, row)
 
 

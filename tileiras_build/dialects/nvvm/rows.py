@@ -57,7 +57,7 @@ class Intrinsic:
 
     def values(self, op: Operation) -> Sequence[Argument]:
         """The arguments of the call."""
-        return list(op.operands) if self.arguments is None else self.arguments(op)
+        return op._operands if self.arguments is None else self.arguments(op)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Assembly:
 
     def values(self, op: Operation) -> Sequence[SSAValue]:
         """The operands in the order of the template."""
-        return list(op.operands) if self.operands is None else self.operands(op)
+        return op._operands if self.operands is None else self.operands(op)
 
     def constraints(self, op: Operation) -> str:
         """One letter per result and operand; memory is clobbered where the instruction touches it."""
@@ -102,7 +102,7 @@ Row = Intrinsic | Assembly
 
 def constants(op: Operation) -> tuple[bool, ...]:
     """Which operands are constants."""
-    return tuple([isinstance(value.owner, ConstantOp) for value in op.operands])
+    return tuple([isinstance(value.owner, ConstantOp) for value in op._operands])
 
 
 _INTEGER_LETTERS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l", 128: "q"}

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...bytecode.signature import Argument, Signature, parse
 from ...dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from ...dialects.facts import FACTS, Effect
-from ...dialects.ir import walk
+from ...dialects.ir import item, walk
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.types import TmaDescType
 from ...manifest_words import LOADED, STORED, UNUSED, UPDATED
@@ -40,6 +40,8 @@ _ASSUME, _CAST = ("nv_tileaa.assume", "nv_tileas.assume"), "builtin.unrealized_c
 _MEMREF = ("nv_tileaa.make_memref", "nv_tileas.make_memref")
 _WIDENED = ("arith.extsi", "arith.extui", "arith.index_cast")
 _GRID = ("get_program_id", "get_num_programs")
+# What leaves a parameter what it is.
+_SAME = frozenset((*_ASSUME, _CAST, *_WIDENED))
 _TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcast", "nv_tileas.bitcast")
 
 
@@ -125,9 +127,9 @@ class _Body:
 
     def _follow(self, op: Operation) -> None:
         """A parameter stays itself under casts and assumptions."""
-        if op.name in (*_ASSUME, _CAST, *_WIDENED) and len(op.operands) == 1 and op.operands[0] in self.origin:
+        if op.name in _SAME and len(op._operands) == 1 and item(op._operands, 0) in self.origin:
             [result] = op.results
-            self.origin[result] = index = self.origin[op.operands[0]]
+            self.origin[result] = index = self.origin[item(op._operands, 0)]
             if op.name == _CAST:
                 self.types[index] = result.type
 
@@ -162,7 +164,7 @@ class _Body:
 
 
 def _is_address(type: Attribute) -> bool:
-    return _are_addresses((type.element_type if isinstance(type, TensorType) else type).__class__)
+    return _are_addresses((type.element_type if type.__class__ is TensorType else type).__class__)
 
 
 @cache
@@ -327,17 +329,29 @@ def _accesses(body: _Body) -> dict[int, set[str]]:
     return found
 
 
-def _touched(op: Operation) -> Iterator[tuple[SSAValue, set[str]]]:
+_NOTHING, _GIVEN_AWAY = frozenset[str](), frozenset((_ESCAPED,))
+
+
+def _touched(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]]:
     """The addresses among an operation's operands that it accesses memory by, or gives away."""
     known = FACTS.get(op.name)  # what has none has no conversion either, and is refused by name when it is met there
-    effect = Effect.NONE if known is None else known.effect
-    if effect & (Effect.READ | Effect.WRITE | Effect.COPY):
-        writes = bool(effect & Effect.WRITE)
-        reads = bool(effect & Effect.READ) or not writes
-        yield op.operands[0], {name for name, does in (("r", reads), ("w", writes)) if does}
-        yield from ((value, {_ESCAPED}) for value in op.operands[1:] if _is_stored_address(value))
+    done = _NOTHING if known is None else _done(known.effect)
+    if done:
+        address, *others = op._operands
+        yield address, done
+        yield from ((value, _GIVEN_AWAY) for value in others if _is_stored_address(value))
     elif op.name in _TO_INTEGER and _is_address(op.operands[0].type):
-        yield op.operands[0], {_ESCAPED}
+        yield op.operands[0], _GIVEN_AWAY
+
+
+@cache
+def _done(effect: Effect) -> frozenset[str]:
+    """What an operation of an effect does through its address."""
+    if not effect & (Effect.READ | Effect.WRITE | Effect.COPY):
+        return _NOTHING
+    writes = bool(effect & Effect.WRITE)
+    reads = bool(effect & Effect.READ) or not writes
+    return frozenset(name for name, does in (("r", reads), ("w", writes)) if does)
 
 
 def _is_stored_address(value: SSAValue) -> bool:
@@ -351,10 +365,12 @@ class _Roots:
         self.known: dict[SSAValue, frozenset[int]] = {
             value: frozenset([index]) for value, index in body.origin.items() if _is_address(value.type)
         }
+        # The others give no address, and end no region.
+        flowing = [op for op in body.inner if op.regions or not op.results or any(map(_gives_address, op.results))]
         self.changed = True
         while self.changed:  # loops carry addresses round
             self.changed = False
-            for op in body.inner:
+            for op in flowing:
                 self._flow(op)
 
     def of(self, value: SSAValue) -> frozenset[int]:
@@ -399,6 +415,10 @@ class _Roots:
             if not roots <= self.of(target):
                 self.known[target] = self.of(target) | roots
                 self.changed = True
+
+
+def _gives_address(value: SSAValue) -> bool:
+    return _is_address(value.type)
 
 
 def _leaves(op: Operation) -> bool:

@@ -27,7 +27,9 @@ def named_string(text: str, name: str) -> str | None:
     if string is None:
         remedy = 'write it as !{!N} with !N = !{!"..."}'
         raise InternalError("ll-metadata", f"!{name} does not hold a string", remedy=remedy)
-    raw = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), string[1])
+    raw = string[1].replace(r"\22", '"')  # nearly all of JSON's
+    if "\\" in raw:
+        raw = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), raw)
     return raw.encode("latin-1", "surrogateescape").decode("utf-8") if not raw.isascii() else raw
 
 

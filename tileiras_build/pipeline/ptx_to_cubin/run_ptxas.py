@@ -24,8 +24,9 @@ _NOTE = re.compile(
 )
 _TARGET = re.compile(r"^\.target (\w+)([^\n]*, debug)?", re.MULTILINE)
 # A third of a short run of ptxas goes into small pages that the system hands out one by one: where it has huge ones for those
-# who ask, let the C library ask (glibc 2.35; others have no such variable).
-_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=8388608"}
+# who ask, let the C library ask (glibc 2.35; others have no such variable):
+# benchmarks/ptxas_memory.py.
+PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432"}
 _NO_MEMORY = "Memory allocation failure"
 _SHOWN = 4  # complaints quoted in a diagnostic
 
@@ -95,7 +96,7 @@ def _spawn(command: list[str], ptx: bytes) -> tuple[int, bytes, str]:
         process = os.posix_spawn(
             command[0],
             [*command, _INPUT, "-o", _OUTPUT],
-            _PAGES | os.environ,
+            PAGES | os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), number) for number, file in enumerate(files)],
             setsigdef=[signal.SIGPIPE],
         )

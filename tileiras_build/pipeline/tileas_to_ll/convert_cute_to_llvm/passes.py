@@ -64,7 +64,7 @@ class ConvertPipelineToNVVM(EdgePass):
 def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
     """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
     everything = walk(module)[1:]
-    kinds = {*map(type, everything)}
+    kinds: set[type[Operation]] = {*map(type, everything)}
     _refuse_unknown(everything, kinds, table, dialects, name)
     cv, found = Converter(job, module), Diagnostics()
 
@@ -72,7 +72,8 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
         return type.name.startswith(dialects)
 
     if not _carries(everything, kinds, owned):
-        everything = [op for op in everything if op.name in table]
+        mine = {kind for kind in kinds if kind.name in table}
+        everything = [op for op in everything if op.__class__ in mine] if mine else []
     replaced: list[Operation] = []
     for op in everything:
         try:
@@ -88,9 +89,9 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
 def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Owned) -> bool:
     """Whether a value has a type of ours. Instructions on LLVM's types make none: only what passes values on does."""
     foreign = {kind for kind in kinds if kind in CARRIERS or not kind.name.startswith(("llvm.", "nvvm."))}
-    for op in everything:
-        if op.__class__ in foreign and any(owned(result.type) for result in op.results):
-            return True
+    passing = [op for op in everything if op.__class__ in foreign]
+    if any([owned(result.type) for op in passing for result in op.results]):
+        return True
     nested = [op for op in everything if op.regions]
     blocks = (block for op in nested for region in op.regions for block in region.blocks)
     types = [argument.type for block in blocks for argument in block.args]

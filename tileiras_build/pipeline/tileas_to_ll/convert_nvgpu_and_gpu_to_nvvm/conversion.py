@@ -54,6 +54,8 @@ from .converted_types import (
     struct_of,
 )
 
+CONSTANTS = (llvm.ConstantOp, arith.ConstantOp)
+
 Root = TypeVar("Root", bound=Operation)
 # The rewrite of one class of operations takes no other.
 Rewrite = Callable[[Any, "Emitter"], None]
@@ -120,7 +122,7 @@ class Emitter:
     def add(self, operation: Operation) -> SSAValue:
         """Insert an operation before the root, at the same place of the source; its first result."""
         self.insert(operation)
-        return operation.results[0]
+        return item(operation.results, 0)
 
     def made(
         self,
@@ -188,7 +190,7 @@ class Emitter:
         owner = value.owner
         if isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) == 1:
             return self.known(item(owner._operands, 0))
-        constant = owner.value if isinstance(owner, llvm.ConstantOp | arith.ConstantOp) else None
+        constant = owner.properties["value"] if isinstance(owner, CONSTANTS) else None
         return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
@@ -355,7 +357,7 @@ class Emitter:
 
     def replace_first(self, value: SSAValue) -> None:
         """Replace the root's first result by a value of its type, where the others have no uses, and erase it."""
-        replace_uses(self.root.results[0], value)
+        replace_uses(item(self.root.results, 0), value)
         erase(self.root)
 
     def become(self, operation: Operation) -> None:

@@ -44,22 +44,22 @@ def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
 
 
 def _with_count(
-    op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, count: SSAValue, form: type[Operation]
+    op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, form: type[Operation]
 ) -> None:
-    operands = [barrier_address(op.barriers, op.mbarId, emit), emit.integer(count), op.predicate]
-    emit.become(build(form, operands))
+    barriers, count, position, *predicate = op._operands
+    emit.become(build(form, [barrier_address(barriers, position, emit), emit.integer(count), predicate]))
 
 
 @rewrite(nvgpu.MBarrierInitOp)
 def convert_init(op: nvgpu.MBarrierInitOp, emit: Emitter) -> None:
     """mbarrier.init with the participant count"""
-    _with_count(op, emit, op.count, target.MBarrierInitSharedOp)
+    _with_count(op, emit, target.MBarrierInitSharedOp)
 
 
 @rewrite(nvgpu.MBarrierArriveExpectTxOp)
 def convert_expect_tx(op: nvgpu.MBarrierArriveExpectTxOp, emit: Emitter) -> None:
     """mbarrier.arrive.expect_tx"""
-    _with_count(op, emit, op.txcount, target.MBarrierArriveExpectTxSharedOp)
+    _with_count(op, emit, target.MBarrierArriveExpectTxSharedOp)
 
 
 @rewrite(nvgpu.MBarrierArriveOp)

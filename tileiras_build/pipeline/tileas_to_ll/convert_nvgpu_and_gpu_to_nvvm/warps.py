@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects import gpu_ext as gpu
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
+from ....dialects.narrowing import expect
 from ....dialects.nvvm import generic
 from ....dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
@@ -72,11 +73,11 @@ FLOAT: dict[ReduceKind, Combine] = {
 @rewrite(gpu.ShuffleOp)
 def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
     """``nvvm.shfl.sync`` over the first ``width`` lanes; with the flag of the lane read from, where it is asked for."""
-    value, flag = op.value, op.valid
+    (value, offset, width), (_, flag) = op._operands, op.results
     _check_type(value, emit)
-    mode = op.mode.data
-    mask, clamp = _whole_warp(mode, emit) if emit.known(op.width) == WARP else _part_of_warp(mode, op.width, emit)
-    moved = _shuffle(emit, mode, value, mask, op.offset, clamp, with_flag=flag.first_use is not None)
+    mode = expect(gpu.ShuffleModeAttr, op.properties["mode"]).data
+    mask, clamp = _whole_warp(mode, emit) if emit.known(width) == WARP else _part_of_warp(mode, width, emit)
+    moved = _shuffle(emit, mode, value, mask, offset, clamp, with_flag=flag.first_use is not None)
     if flag.first_use is None:
         return emit.replace_first(moved)
     return emit.replace(emit.field(moved, 0), emit.field(moved, 1))

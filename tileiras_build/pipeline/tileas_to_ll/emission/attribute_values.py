@@ -41,4 +41,6 @@ def attribute(value: Given) -> Attribute:
 
 def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:
     """The attributes of an instruction; those that are False or None are left out."""
+    if not given:
+        return {}
     return {key: attribute(value) for key, value in given.items() if value is not False and value is not None}

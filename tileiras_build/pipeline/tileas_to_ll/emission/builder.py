@@ -75,9 +75,9 @@ class Builder(ThreadCode):
         return self.pure(BINARY[opcode], (left, right), type, properties)
 
     def add(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
         if isinstance(a, int):
+            if isinstance(b, int):
+                return a + b
             a, b = b, a
         return a if isinstance(b, int) and b == 0 else self.binary("add", a, b, type)
 
@@ -87,9 +87,9 @@ class Builder(ThreadCode):
         return a if isinstance(b, int) and b == 0 else self.binary("sub", a, b, type)
 
     def mul(self, a: Value, b: Value, type: Attribute = I32) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
         if isinstance(a, int):
+            if isinstance(b, int):
+                return a * b
             a, b = b, a
         if isinstance(b, int) and b in (0, 1):
             return a if b else 0
@@ -242,21 +242,18 @@ class Builder(ThreadCode):
 
     def load(self, type: Attribute, address: SSAValue, alignment: int, **flags: Attribute) -> SSAValue:
         """``load``; flags are those of the operation: ``volatile_``, ``invariant``."""
-        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
-        op = self.operation(llvm.LoadOp, (address,), (type,), properties)
+        op = self.operation(llvm.LoadOp, (address,), (type,), _access(alignment))
         op.attributes |= flags
         return op.results[0]
 
     def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
         """A load of what never changes, reused like a computed value."""
-        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
-        result = self.pure(llvm.LoadOp, (address,), type, properties, "invariant")
+        result = self.pure(llvm.LoadOp, (address,), type, _access(alignment), "invariant")
         owner(result).attributes["invariant"] = UnitAttr()
         return result
 
     def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
-        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
-        self.operation(llvm.StoreOp, (self.of(value, type), address), (), properties)
+        self.operation(llvm.StoreOp, (self.of(value, type), address), (), _access(alignment))
 
     # ---- instructions --------------------------------------------------------------------------------
     @overload
@@ -283,11 +280,12 @@ class Builder(ThreadCode):
         """
         if type is None or not _is_pure(kind):
             results = self.issue_several(kind, *operands, types=() if type is None else (type,), **attributes)
-            return results[0] if results else None
+            return next(iter(results), None)
         flat, sizes = self._flat(operands)
         properties: dict[str, Attribute] | None = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         result = self.pure(kind, flat, type, properties, (sizes, tuple(attributes.items())))
-        owner(result).attributes |= attributes_of(attributes)
+        if attributes:
+            owner(result).attributes |= attributes_of(attributes)
         return result
 
     def issue_several(
@@ -301,7 +299,8 @@ class Builder(ThreadCode):
         flat, sizes = self._flat(operands)
         groups = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         op = self.operation(kind, flat, tuple(types), groups)
-        op.attributes |= attributes_of(attributes)
+        if attributes:
+            op.attributes |= attributes_of(attributes)
         return op.results
 
     def grouped(
@@ -362,6 +361,11 @@ class Builder(ThreadCode):
         types = () if type is None else (type,)
         op = self.operation(llvm.CallOp, tuple(operands), types, call_properties(symbol, len(operands)))
         return op.results[0] if op.results else None
+
+
+def _access(alignment: int) -> dict[str, Attribute]:
+    """The properties of an access to memory that orders nothing."""
+    return {"alignment": number(alignment, i64), "ordering": number(0, i64)}
 
 
 @cache

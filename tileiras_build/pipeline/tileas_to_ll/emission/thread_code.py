@@ -89,10 +89,17 @@ class ThreadCode:
     ) -> SSAValue[Kind]:
         """``value``, reused where an equal one is known; ``key`` stands for the properties."""
         # By identity: hashing an attribute costs more than making the operation.
-        entry = (kind, id(type), key, *map(id, operands))
+        entry: Entry
+        if len(operands) == 2:
+            left, right = operands
+            entry = (kind, id(type), key, id(left), id(right))
+        else:
+            entry = (kind, id(type), key, *map(id, operands))
         if (known := self._common.get(entry)) is not None or (known := self._known.get(entry)) is not None:
             return known
-        results: Sequence[SSAValue[Any]] = self.operation(kind, operands, (type,), properties).results
+        op = create(kind, operands, (type,), properties, self.attributes.copy())
+        append(self.block, op)
+        results: Sequence[SSAValue[Any]] = op.results
         [result] = results
         self._known[entry] = result
         self._added.append(entry)
@@ -145,8 +152,11 @@ class ThreadCode:
     def _once(self, kind: type[Operation], type: Kind, key: object, properties: dict[str, Attribute]) -> SSAValue[Kind]:
         """A value of the entry block that has no operands, the same for equal ones."""
         if (known := self._constants.get((key, id(type)))) is None:
-            with self.in_prologue():
-                known = self._constants[key, id(type)] = self.value(kind, (), type, properties)
+            op = create(kind, (), (type,), properties)
+            append(self.prologue, op)
+            results: Sequence[SSAValue[Any]] = op.results
+            [known] = results
+            self._constants[key, id(type)] = known
         return known
 
     # ---- blocks ------------------------------------------------------------------------------------

@@ -102,7 +102,9 @@ class FunctionWriter:
 
     def typed(self, value: SSAValue) -> str:
         """Type and spelling."""
-        return f"{type_text(value._type)} {self.names[id(value)]}"
+        type = value._type
+        known = _TYPE_TEXTS.get(id(type))
+        return f"{type_text(type) if known is None else known[1]} {self.names[id(value)]}"
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
         """Types and spellings, as a call takes them."""
@@ -110,11 +112,13 @@ class FunctionWriter:
 
     def emit(self, op: Operation, text: str) -> None:
         """A line, naming the result if there is one."""
-        if (place := op.attributes.get(DBG)) is not None:
+        if op.attributes and (place := op.attributes.get(DBG)) is not None:
             text = f"{text}, !dbg !{self.debug.number(expect(Node, place))}"
-        for result in op.results:
-            text = f"{self.names[id(result)]} = {text}"
-        self.lines.append(f"  {text}")
+        if op.results:
+            [result] = op.results
+            self.lines.append(f"  {self.names[id(result)]} = {text}")
+        else:
+            self.lines.append(f"  {text}")
 
 
 def alignment_text(op: Operation) -> str:

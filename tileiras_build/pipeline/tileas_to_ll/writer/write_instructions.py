@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.debuginfo.attrs import Node
 from ....dialects.debuginfo.metadata import expression_text
 from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
+from ....dialects.ir import VALUES, item, unpacked
 from ....dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
 from ....dialects.nvvm.mapping import row_of
 from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
@@ -50,7 +51,7 @@ def writes(*operations: type[Operation]) -> Callable[[Writer], Writer]:
 @writes(*BINARY.values())
 def _binary(w: FunctionWriter, op: Operation) -> None:
     left, right = op._operands
-    w.emit(op, f"{WORDS[op.__class__]} {w.typed(left)}, {w.name(right)}")
+    w.emit(op, f"{WORDS[op.__class__]} {w.typed(left)}, {w.names[id(right)]}")
 
 
 @writes(*CASTS.values(), vector.BitcastOp)
@@ -89,7 +90,7 @@ def _compare(w: FunctionWriter, op: Operation) -> None:
     word, predicates = COMPARISONS[op.__class__]
     predicate = predicates[expect(IntegerAttr, op.properties["predicate"]).value.data]
     left, right = op._operands
-    w.emit(op, f"{word} {predicate} {w.typed(left)}, {w.name(right)}")
+    w.emit(op, f"{word} {predicate} {w.typed(left)}, {w.names[id(right)]}")
 
 
 @writes(llvm.SelectOp)
@@ -99,7 +100,7 @@ def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
 
 @writes(llvm.FNegOp)
 def _negate(w: FunctionWriter, op: llvm.FNegOp) -> None:
-    w.emit(op, f"fneg {w.typed(op.arg)}")
+    w.emit(op, f"fneg {w.typed_list(op._operands)}")
 
 
 @writes(llvm.AllocaOp)
@@ -109,25 +110,30 @@ def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
 
 @writes(llvm.GEPOp)
 def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
-    dynamic = iter(op.ssa_indices)
+    base, *others = op._operands
+    dynamic = iter(others)
     indices = [
         w.typed(next(dynamic)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
-        for index in op.rawConstantIndices.get_values()
+        for index in _constant_indices(op.properties["rawConstantIndices"])
     ]
-    w.emit(op, f"getelementptr {type_text(op.elem_type)}, {w.typed(op.ptr)}, {', '.join(indices)}")
+    w.emit(op, f"getelementptr {type_text(op.properties['elem_type'])}, {w.typed(base)}, {', '.join(indices)}")
+
+
+def _constant_indices(indices: Attribute) -> tuple[int, ...]:
+    return unpacked(expect(DenseArrayBase, indices).data.data)
 
 
 @writes(llvm.LoadOp)
 def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
     volatile = "volatile " if VOLATILE in op.attributes else ""
     invariant = f", !invariant.load !{EMPTY_NODE}" if INVARIANT in op.attributes else ""
-    type = type_text(op.results[0].type)
-    w.emit(op, f"load {volatile}{type}, {w.typed(op.operands[0])}{alignment_text(op)}{invariant}")
+    [address], [result] = op._operands, op.results
+    w.emit(op, f"load {volatile}{type_text(result._type)}, {w.typed(address)}{alignment_text(op)}{invariant}")
 
 
 @writes(llvm.StoreOp)
 def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
-    w.emit(op, f"store {w.typed(op.operands[0])}, {w.typed(op.operands[1])}{alignment_text(op)}")
+    w.emit(op, f"store {w.typed_list(op._operands)}{alignment_text(op)}")
 
 
 @writes(llvm.InsertElementOp)
@@ -189,7 +195,11 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
         operands = [_operand(w, value, row) for value in row.values(op)]
         return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)
     text, result = _spelling(op, row)
-    registers = ", ".join([name for value in row.values(op) for name in _registers(w, value)])
+    values = row.values(op)
+    if any([value._type.__class__ is llvm.LLVMStructType for value in values]):
+        registers = ", ".join([name for value in values for name in _registers(w, value)])
+    else:
+        registers = w.typed_list(values)
     return w.emit(op, f"call {result} {text}({registers}){' #0' if row.convergent else ''}")
 
 
@@ -206,7 +216,8 @@ def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
 def _spelling(op: Operation, row: Assembly) -> tuple[str, str]:
     """The assembly of an operation and its result's type; those of equal attributes and types are spelled once."""
     marks = {name: value for name, value in op.attributes.items() if name != DBG}
-    held = (*marks.values(), *op.properties.values(), *[value._type for value in (*op._operands, *op.results)])
+    types = [value._type for value in (*op._operands, *op.results)]
+    held = (*marks.values(), *op.properties.values(), *types)
     key = (op.__class__, *marks, *map(id, held), *(constants(op) if row.immediates else ()))
     if (known := _SPELLINGS.get(key)) is None:
         if len(_SPELLINGS) > MOST_SPELLINGS:
@@ -223,7 +234,7 @@ MOST_SPELLINGS = 4096
 
 
 def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
-    if isinstance(value, SSAValue):
+    if isinstance(value, VALUES):
         return w.typed(value)
     if isinstance(value, int):
         return f"{type_text(row.constants)} {value}"
@@ -241,7 +252,7 @@ def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
 
 def _call_named(w: FunctionWriter, op: Operation, name: str, arguments: str, dropped: Attribute | None = None) -> None:
     """``dropped``: the type of a result that the operation does not have."""
-    type = op.results[0].type if op.results else dropped
+    type = item(op.results, 0)._type if op.results else dropped
     result = "void" if type is None else type_text(type)
     w.emit(op, f"call {_range(op)}{result} @{name}({arguments})")
 
@@ -315,10 +326,10 @@ SPELLED: dict[type[Operation], Writer] = {
 
 
 def write_operation(w: FunctionWriter, op: Operation) -> None:
-    """The lines of an operation; raises Unsupported for one of another dialect."""
+    """The lines of an operation that is not SPELLED; raises Unsupported for one of another dialect."""
     if (writer := WRITERS.get(op.__class__)) is not None:
         writer(w, op)
-    elif op.__class__ not in SPELLED:
+    else:
         _instruction(w, op, _row(op))
 
 

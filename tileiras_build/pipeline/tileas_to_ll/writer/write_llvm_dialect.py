@@ -214,16 +214,19 @@ def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
     blocks = list(function.body.blocks)
     w.blocks |= {block: f"b{index}" for index, block in enumerate(blocks)}
     # Constants, globals and empty values are spelled where they are used, which may be before their block.
+    written: list[list[Operation]] = []
     for block in blocks:
-        for op in block_operations(block):
-            if (spell := SPELLED.get(op.__class__)) is not None:
-                spell(w, op)
+        everything = block_operations(block)
+        for op in everything:
+            if op.__class__ in SPELLED:
+                SPELLED[op.__class__](w, op)
+        written.append([op for op in everything if op.__class__ not in SPELLED])
     incoming = _incoming(blocks)
-    for block in blocks:
+    for block, operations in zip(blocks, written):
         w.lines.append(f"{w.blocks[block]}:")
         if block is not blocks[0]:
             _phis(w, block, incoming)
-        for op in block_operations(block):
+        for op in operations:
             write_operation(w, op)
 
 
@@ -232,6 +235,9 @@ def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:
     sources = incoming[block]
     place = last_op(sources[0][0]).attributes.get(DBG) if sources else None
     suffix = f", !dbg !{w.debug.number(expect(Node, place))}" if place is not None else ""
-    for index, argument in enumerate(block.args):
-        pairs = ", ".join([f"[ {w.name(values[index])}, %{w.blocks[source]} ]" for source, values in sources])
-        w.lines.append(f"  {w.name(argument)} = phi {type_text(argument.type)} {pairs}{suffix}")
+    names = w.names
+    labels = [w.blocks[source] for source, _ in sources]
+    columns = zip(*[values for _, values in sources], strict=True) if sources else [()] * len(block.args)
+    for argument, values in zip(block.args, columns, strict=True):
+        pairs = ", ".join([f"[ {names[id(value)]}, %{label} ]" for value, label in zip(values, labels)])
+        w.lines.append(f"  {names[id(argument)]} = phi {type_text(argument._type)} {pairs}{suffix}")
