@@ -119,6 +119,19 @@ def in_two_loops(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel(occupancy=2)
+def crowded(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) ** 2 @ v, where two blocks share a multiprocessor: each has room for one stage."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
 @ct.kernel
 def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = 3 (a @ b), tile by tile of rows: one sum after the other, of the same tiles."""
@@ -167,5 +180,6 @@ CASES = [
     _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
     _case("in_two_loops_short", in_two_loops, "float16", (64, 64, 64)),
     Case("sums_of_two_loops", sums_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
+    _case("crowded", crowded, "float16", (64, 128, 128)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),
 ]
