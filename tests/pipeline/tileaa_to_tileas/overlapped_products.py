@@ -176,6 +176,19 @@ def crowded_sum(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 
 @ct.kernel
+def of_one_stage(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ c - a @ b + the rows' sums of a @ b: tiles of b are fetched before those of c, and are multiplied after them."""
+    negative = ct.zeros((M, N), dtype=ct.float32)
+    total = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        others = ct.load(b, (step, 0), (K, N), padding_mode=ZERO)
+        right = ct.load(c, (step, 0), (K, N), padding_mode=ZERO)
+        total = ct.mma(ct.load(a, (0, step), (M, K), padding_mode=ZERO), right, total)
+        negative = ct.mma(-ct.load(a, (0, step), (M, K), padding_mode=ZERO), others, negative)
+    ct.store(out, (0, 0), total + negative - ct.sum(negative, axis=1, keepdims=True))
+
+
+@ct.kernel
 def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = 3 (a @ b), tile by tile of rows: one sum after the other, of the same tiles."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
@@ -225,6 +238,7 @@ CASES = [
     Case("sums_of_two_loops", sums_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("crowded", crowded, "float16", (64, 128, 128)),
     _case("crowded_sum", crowded_sum, "float16", (64, 256, 128)),
+    _case("of_one_stage", of_one_stage, "float16", (64, 512, 64)),
     _case("of_two_widths", of_two_widths, "float16", (64, 128, 64)),
     _case("of_itself_and_turned", of_itself_and_turned, "float16", (128, 128, 128)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),

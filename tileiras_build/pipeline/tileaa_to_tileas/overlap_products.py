@@ -111,7 +111,7 @@ def _parts(loop: Operation) -> _Parts | None:
     if _share_columns(first, last):
         return None
     needed = _sources([_left(last)], block)
-    if first not in needed or last in needed or not _has_two_stages(last):
+    if first not in needed or last in needed or not has_two_stages(last):
         return None
     parts = _Parts(block, first, last, _late(block, last))
     return parts if _is_separate(parts, needed) else None
@@ -210,7 +210,7 @@ def _late_waits(product: TableOperation) -> list[TableOperation]:
     return [wait for wait in waits if wait.pipeline.type.stages.data == LEAST_STAGES]
 
 
-def _has_two_stages(product: TableOperation) -> bool:
+def has_two_stages(product: TableOperation) -> bool:
     """Whether the next stage can be filled while a product still reads this one: what fetches does all in order."""
     return all(wait.pipeline.type.stages.data > 1 for wait in at_its_stage(product, "consumer_wait"))
 
