@@ -148,15 +148,19 @@ def of_two_widths(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
 
 @ct.kernel
 def of_itself_and_turned(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """out = the same with q.T in the second loop: no stage has the tile both ways."""
+    """out = (q @ k.T) ** 2 @ v + (q.T @ k.T) ** 2 @ v: no stage has the left tile both ways."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
-    total = ct.zeros((M, 1), dtype=ct.float32)
+    total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
         keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        total += ct.max(ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32)), axis=1, keepdims=True)
-    for step in range(ct.num_tiles(v, axis=0, shape=(N, D))):
-        others = ct.load(v, (0, step), (D, N), order="F", padding_mode=ZERO)
-        total += ct.max(ct.mma(left.transpose(), others, ct.zeros((M, N), dtype=ct.float32)), axis=1, keepdims=True)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left.transpose(), keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
 
 

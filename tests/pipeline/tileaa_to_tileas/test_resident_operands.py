@@ -56,5 +56,6 @@ def test_narrow_products_keep_it_in_registers_where_there_are_enough():
     assert "lhs_stage" not in tileas("squared_short")
 
 
-def test_a_tile_that_products_read_in_two_ways_stays_in_registers():
-    assert "lhs_stage" not in tileas("of_itself_and_turned")
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_a_tile_that_products_read_in_two_ways_stays_in_registers(sm):
+    assert "lhs_stage" not in compiled(KERNELS, "of_itself_and_turned", sm).tileas

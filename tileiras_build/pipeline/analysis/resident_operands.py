@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
@@ -15,9 +15,9 @@ from ..strategies import choose, runs
 from .axis_info import AxisAnalysis
 from .budget import BESIDE_STAGES, choose_warps, divided_words_fit, kept_words_fit, least_stages, words_fit
 from .chained_products import DOT, resident_load
-from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, warpgroup_row
+from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, placed, warpgroup_row
 from .kept_tiles import tile_words
-from .operand_chains import kernel_of, load_behind, placement_after
+from .operand_chains import kernel_of, load_behind
 from .shared_rings import is_computed_inside
 
 # From so many columns on a warpgroup's product reads both operands from shared memory in less time than it multiplies:
@@ -41,7 +41,7 @@ def resident_operand(product: TableOperation, job: Job) -> Found | None:
     readers = readers_of(product)
     found = [one for reader in readers if (one := _found(reader, job, AxisAnalysis())) is not None]
     # All that read it do so there, and alike: none would find it in registers.
-    if len(found) < len(readers) or len({_place(one) for one in found}) > 1:
+    if len(found) < len(readers) or len({placed(one) for one in found}) > 1:
         return None
     kept = any(_is_worth_it(reader, job) for reader in readers) and all(_has_room(reader, job) for reader in readers)
     return found[readers.index(product)] if kept else None
@@ -52,12 +52,6 @@ def readers_of(product: TableOperation) -> list[TableOperation]:
     load = given(load_behind(product.lhs))[0]
     dots = [row(op) for op in walk(kernel_of(product)) if op.name == DOT]
     return [dot for dot in dots if (source := load_behind(dot.lhs)) is not None and source[0] is load]
-
-
-def _place(found: Found) -> Hashable:
-    """Where a product finds the operand."""
-    _, chain, box = found
-    return box, placement_after(chain, box.placement)
 
 
 def _found(product: TableOperation, job: Job, analysis: AxisAnalysis) -> Found | None:
