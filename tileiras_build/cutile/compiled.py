@@ -26,6 +26,7 @@ from ..knobs import cutile_cache
 from ..launch_manifest import Launch, read_launch_manifest
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
+from ..pipeline.tuning import BY_NAME
 from ..targets import find_target
 from .arguments import signed
 
@@ -66,7 +67,7 @@ class Compiled:
 class Compiler:
     """Compiles for one device. Whichever thread asks, what two kernels share is compiled once."""
 
-    def __init__(self, cutile: Cutile, device: Device, tuning: Mapping[str, int]):
+    def __init__(self, cutile: Cutile, device: Device, tuning: Mapping[str, Any]):
         self._cutile, self._device, self._tuning = cutile, device, tuning
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
@@ -93,7 +94,9 @@ class Compiler:
         """The cubin of a file of bytecode, which may hold several kernels."""
         from .. import driver
 
-        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **self._tuning).cubin
+        # Who launches a cubin alone has no manifest to follow.
+        tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].is_launched}
+        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **tuning).cubin
         assert cubin is not None
         return cubin
 
@@ -126,6 +129,7 @@ class Compiler:
     def _compile(self, entry: str, data: bytes, job: Job, key: str) -> Compiled:
         from .. import driver
 
+        tuning: dict[str, Any] = job.tuning
         artifacts = driver.compile(
             data,
             job.target.name,
@@ -133,7 +137,7 @@ class Compiler:
             lineinfo=job.lineinfo,
             stop_at=self._device.stop_at,
             name=entry,
-            **job.tuning,
+            **tuning,
         )
         assert artifacts.ptx is not None
         self.compilations += 1
