@@ -272,13 +272,12 @@ class _Shared:
             a = a if scale is None else b.binary("fmul", a, scale, type)
             first = b.binary("fmul", a, reciprocal, type)
             excess = b.issue(FMAOp, divisor, first, b.negate(a), type=type)
-            return b.issue(FMAOp, b.negate(excess), reciprocal, first, type=type)
-
-        both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
+            return b.issue(FMAOp, excess, b.negate(reciprocal), first, type=type)
 
         def quotients(calls: list[tuple[SSAValue]]) -> list[Value]:
             if scale is not None or not has_pairs(self.e, FLOAT):  # rarely run: pairs take two registers side by side
                 return [quotient(a, divisor, reciprocal) for (a,) in calls]
+            both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
             return in_pairs(b, calls, lambda a: quotient(a, *both, PAIR), lambda a: quotient(a, divisor, reciprocal))
 
         return [
