@@ -57,6 +57,7 @@ class StrictDriver:
         self.folder, self.target = folder, find_target(sm)
         self.images: dict[bytes, str] = {}
         self.launches: list[str] = []
+        self.grids: list[tuple[int, ...]] = []
         self._socket = socket.socket(socket.AF_UNIX)
 
     def __enter__(self) -> StrictDriver:
@@ -145,6 +146,7 @@ class StrictDriver:
         for index in range(ranges):
             memory.map(*_RANGE.unpack_from(body, at + index * _RANGE.size))
         self.launches.append(entry)
+        self.grids.append(tuple(shape[:3]))
         emulator.run_ptx(ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic)
         return b"done"
 

@@ -3,7 +3,7 @@
 
 // ---- the_next_product_behind_the_reading
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {
-^bb0(%zeros: tensor<128x16xf32>, %n: i32):
+^bb0(%zeros: tensor<128x16xf32>, %n: i32, %desc: !nv_tileas.tma_desc, %rows: !nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f16, [?, ?], [?, 1]>, tile = [128, 16], dim_map = [0, 1], steps = [128, 16], sparse = -1, padding = zero>, %columns: !nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f16, [?, ?], [?, 1]>, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %left = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>
@@ -13,6 +13,8 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %memory = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<32>>
   %sum = nv_tileas.alloc_tmem %memory {column = 0 : i32} : (!nv_tileas.tmem<#builtin.int<32>>) -> !nv_tileas.tmem<#builtin.int<16>>
   nv_tileas.agent_switch {
+    nv_tileas.async.tiled_tma_load %rows, %desc, %left, %ring, %zero coords(%zero, %zero) : (!nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f16, [?, ?], [?, 1]>, tile = [128, 16], dim_map = [0, 1], steps = [128, 16], sparse = -1, padding = zero>, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+    nv_tileas.async.tiled_tma_load %columns, %desc, %right, %ring, %zero coords(%zero, %zero) : (!nv_tileaa.tiled_view<partition, !nv_tileaa.memref<f16, [?, ?], [?, 1]>, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
     nv_tileas.yield
   } {
     %result, %t, %u = nv_tileas.for %zero, %n, %one initial(%zeros, %zero, %zero) : (i32, i32, i32, tensor<128x16xf32>, i32, i32) -> (tensor<128x16xf32>, i32, i32) {
@@ -34,8 +36,11 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileaa.return
 }
 // ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 16], dim_map = [0, 1], steps = [128, 16], sparse = -1, padding = zero>
+!view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {
-^bb0(%zeros: tensor<128x16xf32>, %n: i32):
+^bb0(%zeros: tensor<128x16xf32>, %n: i32, %desc: !nv_tileas.tma_desc, %rows: !view0, %columns: !view1):
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %left = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>
@@ -45,6 +50,8 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %memory = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<32>>
   %sum = nv_tileas.alloc_tmem %memory {column = 0 : i32} : (!nv_tileas.tmem<#builtin.int<32>>) -> !nv_tileas.tmem<#builtin.int<16>>
   nv_tileas.agent_switch {
+    nv_tileas.async.tiled_tma_load %rows, %desc, %left, %ring, %zero coords(%zero, %zero) : (!view0, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+    nv_tileas.async.tiled_tma_load %columns, %desc, %right, %ring, %zero coords(%zero, %zero) : (!view1, !nv_tileas.tma_desc, i32, i32, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
     nv_tileas.yield
   } {
     %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1

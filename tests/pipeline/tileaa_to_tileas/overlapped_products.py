@@ -119,6 +119,79 @@ def in_two_loops(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel(occupancy=2)
+def crowded(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) ** 2 @ v, where two blocks share a multiprocessor: each has room for one stage."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def of_two_widths(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = sum of what the rows of q @ k.T have as largest, N keys at a time, and those of q @ v.T, a quarter as many."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, 1), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        total += ct.max(ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32)), axis=1, keepdims=True)
+    for step in range(ct.num_tiles(v, axis=0, shape=(N // 4, D))):
+        others = ct.load(v, (0, step), (D, N // 4), order="F", padding_mode=ZERO)
+        total += ct.max(ct.mma(left, others, ct.zeros((M, N // 4), dtype=ct.float32)), axis=1, keepdims=True)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def of_itself_and_turned(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) ** 2 @ v + (q.T @ k.T) ** 2 @ v: no stage has the left tile both ways."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left.transpose(), keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel(occupancy=2)
+def crowded_sum(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = q @ v + what each row of q @ k.T has as largest: the sum's tiles have one stage, too."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    peak = ct.zeros((M, 1), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        peak += ct.max(ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32)), axis=1, keepdims=True)
+    total = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.num_tiles(q, axis=1, shape=(M, D))):
+        part = ct.load(q, (ct.bid(0), step), (M, D), padding_mode=ZERO)
+        total = ct.mma(part, ct.load(v, (step, 0), (D, N), padding_mode=ZERO), total)
+    ct.store(out, (ct.bid(0), 0), total + peak)
+
+
+@ct.kernel
+def of_one_stage(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ c - a @ b + the rows' sums of a @ b: tiles of b are fetched before those of c, and are multiplied after them."""
+    negative = ct.zeros((M, N), dtype=ct.float32)
+    total = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        others = ct.load(b, (step, 0), (K, N), padding_mode=ZERO)
+        right = ct.load(c, (step, 0), (K, N), padding_mode=ZERO)
+        total = ct.mma(ct.load(a, (0, step), (M, K), padding_mode=ZERO), right, total)
+        negative = ct.mma(-ct.load(a, (0, step), (M, K), padding_mode=ZERO), others, negative)
+    ct.store(out, (0, 0), total + negative - ct.sum(negative, axis=1, keepdims=True))
+
+
 @ct.kernel
 def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = 3 (a @ b), tile by tile of rows: one sum after the other, of the same tiles."""
@@ -167,5 +240,10 @@ CASES = [
     _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
     _case("in_two_loops_short", in_two_loops, "float16", (64, 64, 64)),
     Case("sums_of_two_loops", sums_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
+    _case("crowded", crowded, "float16", (64, 128, 128)),
+    _case("crowded_sum", crowded_sum, "float16", (64, 256, 128)),
+    _case("of_one_stage", of_one_stage, "float16", (64, 512, 64)),
+    _case("of_two_widths", of_two_widths, "float16", (64, 128, 64)),
+    _case("of_itself_and_turned", of_itself_and_turned, "float16", (128, 128, 128)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),
 ]

@@ -107,3 +107,7 @@ def test_proofs_of_pipelines_and_scratch(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     assert check_pipelines(module) > 0
     assert check_scratch(module) >= 0
+
+
+def test_the_only_stage_is_given_back_behind_its_product():
+    assert check_pipelines(scheduled_case(KERNELS, "crowded", "sm_90")) > 0

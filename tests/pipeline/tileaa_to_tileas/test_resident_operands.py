@@ -10,7 +10,7 @@ from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).with_name("overlapped_products.py")
-IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops")
+IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops", "of_two_widths", "crowded_sum")
 
 
 def tileas(name):
@@ -54,3 +54,8 @@ def test_what_is_brought_anew_is_given_back_behind_its_loop():
 def test_narrow_products_keep_it_in_registers_where_there_are_enough():
     """Of 64 columns shared memory would have to bring as many bytes as it can."""
     assert "lhs_stage" not in tileas("squared_short")
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_a_tile_that_products_read_in_two_ways_stays_in_registers(sm):
+    assert "lhs_stage" not in compiled(KERNELS, "of_itself_and_turned", sm).tileas

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ...dialects.definition import TableOperation
 from ...dialects.facts import acts_outside, waits_for_grid
 from ...dialects.ir import text_of, walk
-from ...layouts import matrix_operand
+from ...layouts import SharedLayout, matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import WarpgroupAtom
 from ..job import Job
@@ -87,6 +87,12 @@ def as_read(found: Found, k_dim: int, atom: Any) -> Found | None:
         if operand is not None and (operand.k_major or operand.swizzle in atom.mn_major):
             return load, chain, one
     return None
+
+
+def placed(found: Found) -> tuple[TableOperation, TensorBox, SharedLayout | None]:
+    """What is fetched, and where an instruction finds it: two products with one of it may share a stage."""
+    load, chain, box = found
+    return load, box, placement_after(chain, box.placement)
 
 
 def is_fetched(op: TableOperation, index: int) -> bool:

@@ -9,15 +9,15 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ..job import Job
-from ..shared.accessors import block_of, row
+from ..shared.accessors import block_of, given, row
 from ..shared.optimization_hints import occupancy
 from ..strategies import choose, runs
 from .axis_info import AxisAnalysis
 from .budget import BESIDE_STAGES, choose_warps, divided_words_fit, kept_words_fit, least_stages, words_fit
 from .chained_products import DOT, resident_load
-from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, warpgroup_row
+from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, placed, warpgroup_row
 from .kept_tiles import tile_words
-from .operand_chains import kernel_of
+from .operand_chains import kernel_of, load_behind
 from .shared_rings import is_computed_inside
 
 # From so many columns on a warpgroup's product reads both operands from shared memory in less time than it multiplies:
@@ -38,12 +38,20 @@ def resident_operand(product: TableOperation, job: Job) -> Found | None:
     func = kernel_of(product)
     if not may_fetch(func) or row(func).num_ctas is not None or not runs(FETCHING, choose(job)):
         return None
-    readers = [row(op) for op in walk(func) if op.name == DOT and row(op).lhs is product.lhs]
-    found = [_found(reader, job, AxisAnalysis()) for reader in readers]
-    # All that read it do so there: none would find it in registers.
-    if None in found or not (_is_worth_it(product, job) and _has_room(product, job)):
+    readers = readers_of(product)
+    found = [one for reader in readers if (one := _found(reader, job, AxisAnalysis())) is not None]
+    # All that read it do so there, and alike: none would find it in registers.
+    if len(found) < len(readers) or len({placed(one) for one in found}) > 1:
         return None
-    return found[readers.index(product)]
+    kept = any(_is_worth_it(reader, job) for reader in readers) and all(_has_room(reader, job) for reader in readers)
+    return found[readers.index(product)] if kept else None
+
+
+def readers_of(product: TableOperation) -> list[TableOperation]:
+    """The products whose left operand comes from the load that this one's comes from."""
+    load = given(load_behind(product.lhs))[0]
+    dots = [row(op) for op in walk(kernel_of(product)) if op.name == DOT]
+    return [dot for dot in dots if (source := load_behind(dot.lhs)) is not None and source[0] is load]
 
 
 def _found(product: TableOperation, job: Job, analysis: AxisAnalysis) -> Found | None:

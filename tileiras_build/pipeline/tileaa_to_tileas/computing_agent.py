@@ -15,9 +15,11 @@ from ...dialects.nv_tileas.ops import (
     ConsumerReleaseOp,
     ConsumerWaitOp,
 )
+from ...dialects.nv_tileas.types import PipelineType
+from ..analysis.budget import LEAST_STAGES
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.operand_chains import only_accumulates
-from ..shared.accessors import block_of, following, given, last_op, row
+from ..shared.accessors import block_of, following, given, last_op, row, type_of
 from ..shared.element_types import element_of
 from .agent_rings import Resident, Ring, State, Tokens, residents_of, stage_of, stages_of, sums_of
 from .fetched_operands import drop_fetch, operands_of, read_fragment
@@ -158,7 +160,7 @@ def _multiply(ring: Ring, stage: SSAValue) -> bool:
     """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
     product = ring.product
     operands, stages, kept = operands_of(ring, stage)
-    behind = stages[0] is not None and _may_stay_under_way(product)
+    behind = stages[0] is not None and _may_stay_under_way(ring)
     told = {"atom": product.warpgroup, "pending": int(behind)}
     made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept, **told)
     insert_before(made, product)
@@ -166,14 +168,16 @@ def _multiply(ring: Ring, stage: SSAValue) -> bool:
     return behind
 
 
-def _may_stay_under_way(product: TableOperation) -> bool:
+def _may_stay_under_way(ring: Ring) -> bool:
     """Whether the next iteration may start before a product is done, its left operand not in registers.
 
-    Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete. A left operand in
-    registers is under way with its product, and the next iteration has another. Partial sums are added at once.
+    Its tiles come only if there is another stage for them. Sums of 16 bits travel in pairs: carrying them takes the pairs
+    apart, so they must be complete. A left operand in registers is under way with its product, and the next iteration has
+    another. Partial sums are added at once.
     """
+    product, stages = ring.product, type_of(ring.pipeline, PipelineType).stages.data
     whole = element_of(product.result.type).bits == 32 and partial_sums(product) is None
-    return only_accumulates(product) and whole
+    return stages >= LEAST_STAGES and only_accumulates(product) and whole
 
 
 def _is_under_way(loop: TableOperation, index: int) -> bool:

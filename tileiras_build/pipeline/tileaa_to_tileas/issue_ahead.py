@@ -1,13 +1,13 @@
 """Issue a product one iteration ahead: as soon as threads have read its last sum from tensor memory.
 
 In:    counted loops of the agent that computes, in which a product (async.umma) starts from zero, from operands that the
-       loop does not compute, its sum is read once, and a barrier stands before it.
+       loop does not compute and that have two stages, its sum is read once, and a barrier stands before it.
 Out:   such a loop with the next iteration's product right behind that reading, in an ``if`` that there is a next one; the
        first iteration's product before the loop. It runs while threads compute with the sum that they have read.
 After: overlap_products (it leaves loops of which more can be issued ahead). Before: assign_scratch.
 Sound: a barrier stands between the reading of the sum and the product that overwrites it. The stage that the product
-       waits for is filled without anything that comes after it here: tiles are fetched in the program's order, and what
-       reads those of earlier iterations, and of this one before the product, has been issued.
+       waits for is filled without anything that comes after it here: tiles are fetched in the program's order, each takes
+       the place of one of an earlier iteration, and what reads those has been issued.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, last_op
 from .inserted import runs_at
-from .overlap_products import BARRIER, at_its_stage, users
+from .overlap_products import BARRIER, at_its_stage, has_two_stages, users
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -67,6 +67,8 @@ def _issue(product: TableOperation) -> _Issue | None:
     block = block_of(product)
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
     if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
+        return None
+    if not has_two_stages(product):
         return None
     barrier = _barrier_before(product)
     if not barrier:

@@ -28,7 +28,7 @@ from ...targets import ELEMENT_BITS, TensorMemoryAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import BESIDE_STAGES, LEAST_WARPS, divided_words_fit, least_stages
 from ..analysis.chained_products import ChainedProducts, chains_of, resident_load
-from ..analysis.fetchable import Found, boxed, fetched, may_fetch, may_run_ahead
+from ..analysis.fetchable import Found, boxed, fetched, may_fetch, may_run_ahead, placed
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import given, row
@@ -57,7 +57,7 @@ def _keep(func: TableOperation, job: Job) -> None:
     chains = [_Chain(found, job) for found in chains_of(func)]
     if not chains or not all(chain.is_supported for chain in chains) or len({chain.shape for chain in chains}) > 1:
         return
-    if len({chain.resident[0] for chain in chains}) > 1 or (ctas := chains[0].fitting_ctas(func)) is None:
+    if len({placed(chain.resident) for chain in chains}) > 1 or (ctas := chains[0].fitting_ctas(func)) is None:
         return
     func.num_warps = chains[0].warps
     if ctas > 1:

@@ -25,7 +25,7 @@ from ...dialects import arith
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
+from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncTiledTmaLoadOp, AsyncUmmaOp
 from ..analysis.budget import LEAST_STAGES, sums_fit
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.kept_tiles import tile_words
@@ -111,7 +111,7 @@ def _parts(loop: Operation) -> _Parts | None:
     if _share_columns(first, last):
         return None
     needed = _sources([_left(last)], block)
-    if first not in needed or last in needed or not _has_two_stages(last):
+    if first not in needed or last in needed or not has_two_stages(last):
         return None
     parts = _Parts(block, first, last, _late(block, last))
     return parts if _is_separate(parts, needed) else None
@@ -183,17 +183,18 @@ def _late(block: Block, last: TableOperation) -> list[Operation]:
     return _with_barriers(found, block)
 
 
-def _tokens(product: TableOperation) -> set[SSAValue]:
-    """The tokens of the stages that a product reads."""
-    stages = [stage for stage in (product.lhs_stage, product.rhs_stage) if stage is not None]
-    return {value for stage in stages if isinstance(stage.owner, Operation) for value in stage.owner.operands}
+def _pipelines(product: TableOperation) -> set[SSAValue]:
+    """The pipelines of the stages that a product reads: what the loads to its buffers fill."""
+    places = ((product.lhs, product.lhs_stage), (product.rhs, product.rhs_stage))
+    buffers = [buffer for buffer, stage in places if stage is not None]
+    return {row(op).pipeline for buffer in buffers for op in users(buffer) if op.name == AsyncTiledTmaLoadOp.name}
 
 
 def at_its_stage(product: TableOperation, name: str) -> list[TableOperation]:
-    """The operations of that name on a stage that a product reads."""
-    tokens = _tokens(product)
+    """The operations of that name, in the block of a product, on a stage that it reads."""
+    pipelines = _pipelines(product)
     found = (row(op) for op in block_of(product).ops if op.name == f"nv_tileas.async.pipeline.{name}")
-    return [op for op in found if op.token in tokens]
+    return [op for op in found if op.pipeline in pipelines]
 
 
 def _releases(product: TableOperation) -> list[TableOperation]:
@@ -209,7 +210,7 @@ def _late_waits(product: TableOperation) -> list[TableOperation]:
     return [wait for wait in waits if wait.pipeline.type.stages.data == LEAST_STAGES]
 
 
-def _has_two_stages(product: TableOperation) -> bool:
+def has_two_stages(product: TableOperation) -> bool:
     """Whether the next stage can be filled while a product still reads this one: what fetches does all in order."""
     return all(wait.pipeline.type.stages.data > 1 for wait in at_its_stage(product, "consumer_wait"))
 

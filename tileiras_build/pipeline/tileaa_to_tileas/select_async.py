@@ -31,6 +31,7 @@ from ...layouts.warpgroup import ROWS, WARPS, WarpgroupTiling
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import LEAST_WARPS, choose_warps, most_stages, sums_fit, two_stages_fit
+from ..analysis.chained_products import DOT
 from ..analysis.dot_atoms import PartialSums, choose_atom, scale_columns, scaled_tensor_atom
 from ..analysis.fetchable import (
     Found,
@@ -46,7 +47,7 @@ from ..analysis.fetchable import (
 )
 from ..analysis.kernel_target import kernel_target
 from ..analysis.operand_chains import kernel_of, placement_after, source_load
-from ..analysis.resident_operands import resident_operand, stays_in_shared
+from ..analysis.resident_operands import readers_of, resident_operand, stays_in_shared
 from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
 from ..job import Job
@@ -76,8 +77,9 @@ def _select(func: Operation, job: Job, warps: int) -> None:
         return
     analysis = AxisAnalysis()
     for op in walk(func):
-        if op.name == "nv_tileas.dot" and may_run_ahead(op):
+        if op.name == DOT and may_run_ahead(op):
             _select_product(row(op), job, warps, analysis)
+    _keep_left_operands(func, job)
 
 
 def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:
@@ -98,9 +100,15 @@ def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnal
         load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
     for name, atom in atoms.items():
         op.set_value(name, atom.name)
-    if op.warpgroup is not None and 0 not in boxes and (held := resident_operand(op, job)) is not None:
-        load, _, box = held
-        load.tma, load.swizzle, op.resident = True, WIDE if box.swizzle == WIDE else None, True
+
+
+def _keep_left_operands(func: Operation, job: Job) -> None:
+    """Those that stay in shared memory, where warpgroups make all products that read them."""
+    for op in [row(op) for op in walk(func) if op.name == DOT and row(op).warpgroup is not None]:
+        held = resident_operand(op, job)
+        if held is not None and all(reader.warpgroup is not None for reader in readers_of(op)):
+            load, _, box = held
+            load.tma, load.swizzle, op.resident = True, WIDE if box.swizzle == WIDE else None, True
 
 
 def _suits_fragments(op: TableOperation, index: int, found: Found, job: Job) -> bool:
