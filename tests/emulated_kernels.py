@@ -59,9 +59,9 @@ def _scheduled(data: bytes, sm: str) -> ModuleOp:
     return tileaa_to_tileas.lower(tilebc_to_tileaa.lower(read_module(data), job), job)
 
 
-def assembled(path: Path, name: str, sm: str):
+def assembled(path: Path, name: str, sm: str, **options):
     """The artifacts of one case, down to machine code."""
-    return compiled_once.compiled(bytecode(path, name), sm, stop_at="cubin")
+    return compiled_once.compiled(bytecode(path, name), sm, stop_at="cubin", **options)
 
 
 def disassembled(path: Path, name: str, sm: str) -> str:

@@ -65,6 +65,7 @@ def change(**more):
         (lambda content: content.update(kernels=[]), "kernels: expected object, got array"),
         (change(threads_per_cta="many"), "kernels[...].threads_per_cta: expected int, got str"),
         (change(cluster=[0, 1, 1]), "its cluster is (0, 1, 1), not three positive numbers"),
+        (change(grid={"persistent": 2}), "0 of its parameters are the grid's, which is not what its grid says"),
         (change(arguments=[]), "its arguments fill 0 parameters in order, it has 15"),
         (lambda content: content["kernels"][KERNEL]["params"][0].pop("size"), "kernels[...].params[0]: object missing required field size"),
         (lambda content: content["kernels"][KERNEL]["params"][0].update(role="king"), "kernels[...].params[0].role: invalid enum value 'king'"),

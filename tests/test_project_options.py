@@ -147,10 +147,10 @@ def test_as_takes_what_it_is_not_told(monkeypatch):
         return b"", []
 
     monkeypatch.setattr(ForkedExecutor, "run", run)
-    project(TABLE)
+    project(f"{TABLE}fp8_sum_k = 64\ntile_group = 8\npersistent = 1\n")
     assert main(["as", KERNEL]) == 0
     # Lines belong to debugging, and who launches a cubin alone has no manifest: that is so for all that `as` makes.
-    own = vars(OWN) | {"lineinfo": False, "strategy": "auto"}
+    own = vars(OWN) | {"lineinfo": False, "strategy": "auto", "fp8_sum_k": 64, "tile_group": 8}
     assert vars(found.pop()) == own
     assert main(["as", KERNEL, "--gpu-name=sm_90", "-O2", "--device-debug=false"]) == 0
     told = {"target": TARGETS["sm_90"], "opt_level": 2, "lineinfo": True, "debug": False, "strategy": "unspecialize"}

@@ -6,6 +6,7 @@ pydantic brings four packages of eight megabytes and 70 ms of imports, and every
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,11 +14,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from .manifest_words import TENSOR_MAP, VERSION
+from .manifest_words import AXES, GRID, TENSOR_MAP, VERSION
 
 # msgspec (0.22) looks into a class when it is first converted to; two threads that do so at once end the process.
 _CONVERTING = threading.Lock()
-Role = Literal["pointer", "shape", "stride", "scalar", "tensor_map"]
+Role = Literal["pointer", "shape", "stride", "scalar", "grid", "tensor_map"]
 Access = Literal["loaded", "stored", "updated", "unused"]
 
 
@@ -29,7 +30,8 @@ class Parameter(Strict, frozen=True):
     """One parameter of the kernel, as the driver takes it.
 
     ``kind`` is "pointer", "tensor_map" or a number's type ("i32", "f16", …); ``argument`` the index of the argument that it is
-    of, ``axis`` the axis whose length or stride it is. ``element`` and ``access`` are a pointer's. The kernel is right only
+    of, ``axis`` the axis whose length or stride it is. Parameters of the role "grid" are the extents of the grid in tile
+    programs, which the launcher gives; they are of no argument. ``element`` and ``access`` are a pointer's. The kernel is right only
     for multiples of ``divisible_by`` (pointers: bytes) from ``minimum`` to ``maximum``, and for ``value`` alone where there
     is one.
     """
@@ -74,12 +76,14 @@ class Argument(Strict, frozen=True):
 class Grid(Strict, frozen=True):
     """The axes of the grid that the kernel asks its place or the extent of; ``meaning`` says in words what each counts.
 
-    ``group`` rows of the grid begin together, where the kernel was built so; it takes any grid.
+    ``group`` rows of the grid begin together, where the kernel was built so; it takes any grid. ``persistent`` is how many CTAs
+    of a kernel that was built to run tile programs one after the other a multiprocessor holds; 0 of all other kernels.
     """
 
     axes: list[int] = []
     meaning: list[str] = []
     group: int = 1
+    persistent: int = 0
 
 
 class SharedMemory(Strict, frozen=True):
@@ -128,7 +132,7 @@ class Launch(Strict, frozen=True, dict=True):
 
     def __post_init__(self):
         filled = sum(argument.parameters for argument in self.arguments)
-        ordinary = [param for param in self.params if param.kind != TENSOR_MAP]
+        ordinary = self.ordinary
         starts = [argument.param for argument in self.arguments]
         if filled != len(ordinary) or starts != self._starts():
             raise ValueError(f"its arguments fill {filled} parameters in order, it has {len(ordinary)}")
@@ -137,6 +141,8 @@ class Launch(Strict, frozen=True, dict=True):
             raise ValueError(f"its arguments are named {names!a}, which is not a name for each")
         if min(self.cluster) < 1:
             raise ValueError(f"its cluster is {self.cluster}, not three positive numbers")
+        if len(self.extents) != (AXES if self.grid.persistent else 0):
+            raise ValueError(f"{len(self.extents)} of its parameters are the grid's, which is not what its grid says")
 
     def _starts(self) -> list[int]:
         starts, index = [], 0
@@ -147,8 +153,20 @@ class Launch(Strict, frozen=True, dict=True):
 
     @cached_property
     def ordinary(self) -> tuple[Parameter, ...]:
-        """The parameters that a caller passes: all but tensor maps."""
-        return tuple(param for param in self.params if param.kind != TENSOR_MAP)
+        """The parameters that a caller passes: all but the grid's extents and tensor maps."""
+        return tuple(param for param in self.params if param.role != GRID and param.kind != TENSOR_MAP)
+
+    @cached_property
+    def extents(self) -> tuple[Parameter, ...]:
+        """The parameters of a persistent kernel that are the extents of its grid in tile programs, along x, y and z."""
+        return tuple(param for param in self.params if param.role == GRID)
+
+    def blocks(self, programs: tuple[int, int, int], multiprocessors: int) -> tuple[int, int, int]:
+        """The grid that is launched for a grid of tile programs on a GPU of so many multiprocessors."""
+        if not self.grid.persistent:
+            return programs
+        clusters = multiprocessors * self.grid.persistent // math.prod(self.cluster)
+        return min(math.prod(programs), max(clusters, 1)), 1, 1
 
 
 class LaunchManifest(Strict, frozen=True):

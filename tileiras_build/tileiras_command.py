@@ -22,6 +22,7 @@ from .bytecode.opcodes import VERSIONS
 from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .files import write_files
 from .knobs import is_on_cpu
+from .pipeline.tuning import TUNING
 from .project_file import FILE_NAME
 from .project_options import given_by_project, yes_no
 from .targets import parse_targets
@@ -89,7 +90,10 @@ def _level(text: str) -> int:
 
 # Options of builds, and what they are called here; those that only a job has; how their text is read.
 _OF_PROJECT = {"sm": "gpu-name", "opt": "opt-level", "lineinfo": "lineinfo", "debug": "device-debug"}
-_OF_JOB = ("ptxas", "libdevice", "serializer")
+_TUNING = {
+    row.name: row for row in TUNING if not row.is_launched
+}  # who launches a cubin alone has no manifest to follow
+_OF_JOB = ("ptxas", "libdevice", "serializer", *_TUNING)
 _READ: dict[str, Callable[[str], object]] = {
     "sm": _only_target,
     "opt": _level,
@@ -192,6 +196,7 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     level, lines = line["opt-level"], bool(line["lineinfo"]) and not debug
     files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
     job = Job(find_target(line["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
+    job = job.tuned({name: row.read(project[name]) for name, row in _TUNING.items() if name in project})
     categories = remark_categories(line)
     try:
         cubin, remarks = ForkedExecutor().run(

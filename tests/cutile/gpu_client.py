@@ -179,6 +179,23 @@ def tensor_maps():
     assert compiled.launch.tensor_maps and is_known(product, 1)
 
 
+def persistent():
+    """Grids of more tile programs than blocks run together, and of fewer; launched slowly first and fast then."""
+    rng = np.random.default_rng(2)
+    kernel = product.replace_hints(occupancy=1)
+    with hook.enabled(persistent=1):
+        for tiles in (4, 1, 4):
+            a, b = (Interface(rng.integers(-4, 4, (64 * tiles, 64 * tiles)).astype(np.float16)) for _ in range(2))
+            for _ in range(2):
+                c = Interface(np.full((64 * tiles, 64 * tiles), np.nan, np.float32))
+                ct.launch(0, (tiles, tiles), kernel, (a, b, c, 64))
+                np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
+        variants = kernel._tileiras_build.compiled.values()
+        assert (
+            all(one.launch.grid.persistent for one in variants) and not native(kernel) and kernel._tileiras_build.ways
+        )
+
+
 def many_tensor_maps():
     """More sets of arrays than are remembered, in turn; then a kernel in the place of one that is gone."""
     rng = np.random.default_rng(1)

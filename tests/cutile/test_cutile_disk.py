@@ -8,7 +8,7 @@ import pytest
 import tileiras_build.cutile as hook
 from tileiras_build import driver
 from tileiras_build.cutile.compiled import key_of
-from tileiras_build.errors import Location, Unsupported
+from tileiras_build.errors import InvalidInput, Location, Unsupported
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 
@@ -27,7 +27,7 @@ def make_kernel():
 
 
 def launch(kernel, **options):
-    with hook.enabled("sm_90", device="cpu") as session:
+    with hook.enabled("sm_90", device="cpu", **options) as session:
         x = np.zeros(N, np.float32)
         for _ in range(2):
             ct.launch(0, (1,), kernel, (x, N))
@@ -43,6 +43,25 @@ def folder(monkeypatch, tmp_path):
 
 def test_what_is_on_disk_is_not_compiled(folder):
     assert [launch(make_kernel()) for _ in range(2)] == [1, 0]
+
+
+def test_a_kernel_compiled_by_other_numbers_is_another_one(folder):
+    numbers = [{}, {"fp8_sum_k": 64}, {"tile_group": 8}, {"tile_group": 8}]
+    assert [launch(make_kernel(), **one) for one in numbers] == [1, 1, 1, 0]
+
+
+def test_caches_of_cutile_tell_these_numbers_apart():
+    names = []
+    for numbers in ({}, {"tile_group": 8}, {"tile_group": 16}):
+        with hook.enabled("sm_90", device="cpu", **numbers) as session:
+            names.append(session.compiler.name)
+    assert len(set(names)) == 3
+
+
+def test_a_number_that_the_compiler_does_not_take(folder):
+    with pytest.raises(InvalidInput, match="tile_group=3 is not a valid value; use one of 1, 2, 4"):
+        hook.enable("sm_90", device="cpu", tile_group=3)
+    assert not hook.is_enabled()
 
 
 def test_a_damaged_file_is_compiled_again(folder):
@@ -103,5 +122,6 @@ def test_all_that_decides_the_bytes_is_in_the_key():
         key_of(b"one", Job(find_target("sm_80")), "ptx"),
         key_of(b"one", Job(job.target, opt_level=1), "ptx"),
         key_of(b"one", Job(job.target, lineinfo=True), "ptx"),
+        key_of(b"one", Job(job.target, tile_group=8), "ptx"),
     ]
     assert len(set(keys)) == len(keys) and key_of(b"one", Job(find_target("sm_90")), "ptx") == keys[0]

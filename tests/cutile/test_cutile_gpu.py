@@ -54,6 +54,10 @@ def test_cutile_may_have_asked_the_driver_before(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["--late", "arrays", "tensor_maps"])
 
 
+def test_persistent_kernels(driver, tmp_path):
+    run(driver, tmp_path, INSTALLED, ["persistent"])
+
+
 def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
 

@@ -71,6 +71,16 @@ def test_processes_that_a_script_starts_are_under_the_device(script):
     assert (done.returncode, done.stdout) == (7, "__main__ ['grandchild'] 6.0\n"), done.stderr
 
 
+def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
+    told = []
+    monkeypatch.setattr("tileiras_build.cutile.run.run_script", lambda *a: told.append(a[-1]) or 0)
+    assert main(["run", str(script), "--tile-group", "8"]) == 0
+    inherited = Settings(**json.loads(environment(told[0])[CUTILE_INHERITED.name]))
+    assert told[0].options()["tile_group"] == inherited.options()["tile_group"] == 8
+    assert "fp8_sum_k" not in inherited.options()
+    assert Settings("gpu", None, tuning={"tile_group": 8}).options() == {"tile_group": 8}
+
+
 def test_they_leave_the_cores_to_each_other():
     told = [json.loads(environment(Settings("cpu", "sm_90", jobs=jobs))[CUTILE_INHERITED.name]) for jobs in (None, 3)]
     assert [settings["jobs"] for settings in told] == [1, 3]

@@ -23,7 +23,7 @@ LAYERS = (
         "units",
         "version",
     ),
-    ("targets", "layouts", "reads"),
+    ("targets", "layouts", "occupancy", "reads"),
     ("book",),
     ("bytecode", "cases", "dialects", "libdevice", "tilecpp"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),

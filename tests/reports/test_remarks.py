@@ -62,13 +62,18 @@ def test_what_became_of_the_hint_for_a_cluster(attribute, kind, told):
 
 
 @pytest.mark.parametrize(
-    ("attribute", "kind", "told"),
-    [("tile_group = 8 : i32", "passed", (("Rows", "8"),)), ('tile_group_declined = "a line"', "missed", ("a line",))],
+    ("attribute", "kind", "name", "told"),
+    [
+        ("tile_group = 8 : i32", "passed", "RemarkMemoryTileOrder", (("Rows", "8"),)),
+        ('tile_group_declined = "a line"', "missed", "RemarkMemoryTileOrder", ("a line",)),
+        ("persistent_axes = array<i32: 0>", "passed", "RemarkMemoryPersistent", ()),
+        ('persistent_declined = "storage"', "missed", "RemarkMemoryPersistent", ("storage",)),
+    ],
 )
-def test_what_became_of_the_order_of_programs(attribute, kind, told):
+def test_what_became_of_options_of_the_grid(attribute, kind, name, told):
     text = f"nv_tileaa.func @k attributes {{num_warps = 4 : i32, {attribute}}} {{\n  nv_tileaa.return\n}}"
     [remark] = collect(parse(text.encode()), TARGETS["sm_90"])
-    assert (remark.kind, remark.category, remark.name) == (kind, "memory", "RemarkMemoryTileOrder")
+    assert (remark.kind, remark.category, remark.name) == (kind, "memory", name)
     assert told in (remark.notes, remark.reasons)
 
 

@@ -24,6 +24,9 @@ class FakeDriver:
     def device(self):
         return 0, self.number
 
+    def multiprocessors(self, device: int) -> int:
+        return 3
+
     def load(self, image: bytes):
         self.images.append(image)
         self.calls.append(("load", len(self.images) - 1))

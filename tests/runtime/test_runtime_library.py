@@ -4,12 +4,14 @@ import shutil
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from tests.examples.example_library import CASES, inputs_of
 from tests.packages.sample_library import NAME, PLAIN, TENSOR, artifacts_of
 from tests.runtime.fake_driver import FakeDriver
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.errors import InvalidInput, TileirasError, Unsupported
+from tileiras_build.launch_manifest import Grid, Launch, Parameter
 from tileiras_build.runtime import Address, Library
 from tileiras_build.runtime.driver import LaunchConfig
 from tileiras_build.runtime.library import check_grid
@@ -141,13 +143,56 @@ def test_array_elsewhere_is_refused(package, home, where):
 @pytest.mark.parametrize("grid", [0, (1, 0), (1, 2, 3, 4), (), (1, 65536), (2**31,), -1])
 def test_wrong_grid_is_refused(grid):
     with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
-        check_grid("k", grid, (1, 1, 1))
+        check_grid("k", grid, Launch(threads_per_cta=128))
 
 
 def test_a_grid_counts_clusters_and_their_ctas_must_fit():
-    assert check_grid("k", (3, 2**15 - 1), (2, 2, 1)) == (3, 2**15 - 1, 1)
+    clusters = Launch(threads_per_cta=128, cluster=(2, 2, 1))
+    assert check_grid("k", (3, 2**15 - 1), clusters) == (3, 2**15 - 1, 1)
     with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
-        check_grid("k", (3, 2**15), (2, 2, 1))
+        check_grid("k", (3, 2**15), clusters)
+
+
+def test_a_persistent_kernel_is_launched_on_as_many_blocks_as_run_together(package):
+    """Two on each of three multiprocessors; the kernel is told the grid that it was asked for, before its tensor map."""
+    library, driver = Library(package), FakeDriver(90)
+    persistent = persistent_library(library, driver)
+    x, y, out = vectors(np.float16)
+    for grid in ((4, 2), (1, 2, 2), (9, 1, 3)):
+        persistent[TENSOR].launch(grid, Address(x), 1000, 64, y, out)
+    launches = [(config.grid, params) for _, config, params in driver.of("launch")]
+    assert [grid for grid, _ in launches] == [(3, 1, 1)] * 3, "clusters of two"
+    assert [[int.from_bytes(one, "little") for one in params[9:12]] for _, params in launches] == [
+        [4, 2, 1],
+        [1, 2, 2],
+        [9, 1, 3],
+    ]
+    assert [len(param) for param in launches[0][1]] == [8, 4, 4, 8, 4, 4, 8, 4, 4, 4, 4, 4, 128]
+    assert len(driver.of("encode")) == 1, "the same arrays have the same tensor maps, whatever the grid"
+
+
+def persistent_library(library, driver):
+    """The library whose kernel with tensor maps runs its programs on two CTAs of each multiprocessor."""
+    [image] = library.manifest.kernels[TENSOR]
+    launch = image.launch
+    offsets = [launch.params[8].offset + 4 * (1 + axis) for axis in range(3)]
+    extents = [
+        Parameter(name=f"grid_{n}", kind="i32", size=4, offset=at, role="grid", axis=n) for n, at in enumerate(offsets)
+    ]
+    made = structs.replace(launch, params=[*launch.ordinary, *extents, launch.params[-1]], grid=Grid(persistent=2))
+    library._driver = driver
+    library.manifest.kernels[TENSOR] = (structs.replace(image, launch=made),)
+    return library
+
+
+def test_a_grid_that_a_persistent_kernel_cannot_number_is_refused():
+    params = [Parameter(name=f"grid_{n}", kind="i32", size=4, offset=4 * n, role="grid", axis=n) for n in range(3)]
+    persistent = Launch(threads_per_cta=128, params=params, grid=Grid(persistent=1))
+    assert check_grid("k", (2**15 - 1, 2**15, 2), persistent) == (2**15 - 1, 2**15, 2)
+    with pytest.raises(
+        InvalidInput, match="was built persistent and cannot be launched on a grid of .*2147418112 tile programs"
+    ):
+        check_grid("k", (2**15, 2**15, 2), persistent)
 
 
 def test_damaged_package_is_refused_when_opened(package, tmp_path):

@@ -80,6 +80,22 @@ def test_c_and_c_plus_plus_launch(driver, tmp_path, name, sm, language):
         check(gpu, done, name, values, case)
 
 
+@pytest.mark.parametrize(("name", "sm"), [(TENSOR, "sm_90"), (CLUSTER, "sm_100")])
+def test_persistent_kernels(driver, tmp_path, name, sm):
+    """On a GPU of three multiprocessors, from Python and from C: as many blocks as run together, for a grid of more programs."""
+    artifacts = compiled(bytecode_of(name), sm, stop_at="cubin", persistent=1)
+    package = packages.build(tmp_path, name, artifacts)
+    for folder in (tmp_path / "python", tmp_path / "c"):
+        values, case = case_of(folder, name)
+        program = from_c(folder, driver, package, "c99")
+        commands = {"python": [sys.executable, CLIENT, package, case],
+                    "c": ["sh", "-c", f"cd {case} && {program} {package / packages.NAME}.fatbin"]}  # fmt: skip
+        with StrictDriver(driver, sm) as gpu:
+            gpu.add(artifacts.cubin, artifacts.ptx)
+            check(gpu, gpu.run(commands[folder.name]), name, values, case)
+            assert gpu.grids == [(6, 1, 1)]  # two CTAs of each: for 9 programs, or three clusters of two for 8
+
+
 WIDE = "matmul_f16_128x256x64"  # 144 KB of shared memory on sm_80
 
 

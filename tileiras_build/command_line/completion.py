@@ -74,6 +74,7 @@ WORDS: dict[str, Callable[[], list[str]]] = {
     "STRATEGY": _strategies,
     "FP8_SUM_K": partial(_tuning, "fp8_sum_k"),
     "TILE_GROUP": partial(_tuning, "tile_group"),
+    "PERSISTENT": partial(_tuning, "persistent"),
     "FINDING": _findings,
     "VERSION": _versions,
 }

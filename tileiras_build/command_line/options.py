@@ -78,7 +78,7 @@ def _add_strategy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strategy", default=AUTO, metavar="STRATEGY", help=what)
 
 
-def _add_tuning(parser: argparse.ArgumentParser) -> None:
+def _add_tuning(parser: argparse._ActionsContainer) -> None:
     from ..pipeline.tuning import TUNING
 
     for row in TUNING:
@@ -195,6 +195,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     script.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="the emulator (default), or a GPU")
     what = f"the target (default: {DEFAULT_TARGET} on the CPU, what the GPU is on one)"
     script.add_argument("--sm", metavar="SM", help=what)
+    _add_tuning(script)
     script.add_argument("--race-check", action="store_true", help="find accesses that nothing orders (CPU)")
     what = "find results that depend on memory that nobody has written (CPU)"
     script.add_argument("--init-check", action="store_true", help=what)

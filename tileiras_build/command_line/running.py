@@ -64,9 +64,16 @@ def run_script(options: argparse.Namespace) -> int:
     sm = options.sm or (DEFAULT_TARGET if options.device == "cpu" else None)
     settings = Settings(
         options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json,
-        options.tune, options.init_check,
+        options.tune, options.init_check, _tuning(options),
     )  # fmt: skip
     return run_script(options.file, options.words, settings)
+
+
+def _tuning(options: argparse.Namespace) -> dict[str, int]:
+    """The numbers of ``TUNING`` that the options name."""
+    from ..pipeline.tuning import BY_NAME
+
+    return {name: row.read(given) for name, row in BY_NAME.items() if (given := getattr(options, name)) is not None}
 
 
 def verify_file(options: argparse.Namespace) -> None:

@@ -25,9 +25,10 @@ def enable(target: str | None = None, *, device: str = "gpu", **options: Any) ->
     """Compile and launch the kernels of cuTile Python here, until ``disable()``.
 
     ``target`` ("sm_90") is what kernels are compiled for: the current GPU where it is None, which ``device="cpu"`` has
-    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator), whose ``options`` are those of ``devices.cpu.Options``.
+    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator), whose ``options`` are those of ``devices.cpu.Options``;
+    both have those of ``pipeline.tuning.TUNING``, numbers by which kernels are compiled.
     Called again, it takes the place of what was enabled before. Raises Unsupported[cutile-version] for a cuda-tile that is not known, InvalidInput[cutile-missing]
-    without any, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
+    without any, InvalidInput[option-value] for a number that ``TUNING`` does not allow, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
     """
     from . import patching, session
 

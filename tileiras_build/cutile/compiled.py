@@ -26,6 +26,7 @@ from ..knobs import cutile_cache
 from ..launch_manifest import Launch, read_launch_manifest
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
+from ..pipeline.tuning import BY_NAME
 from ..targets import find_target
 from .arguments import signed
 
@@ -66,8 +67,8 @@ class Compiled:
 class Compiler:
     """Compiles for one device. Whichever thread asks, what two kernels share is compiled once."""
 
-    def __init__(self, cutile: Cutile, device: Device):
-        self._cutile, self._device = cutile, device
+    def __init__(self, cutile: Cutile, device: Device, tuning: Mapping[str, Any]):
+        self._cutile, self._device, self._tuning = cutile, device, tuning
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._made: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
@@ -82,6 +83,7 @@ class Compiler:
         names = signed(self._cutile.parameter_names(kernel), signature)
         data = with_producer(exported.data, render({exported.entry: Signature(names)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
+        job = job.tuned(self._tuning)
         try:
             return self._once(exported.entry, data, job)
         except TileirasError as error:
@@ -92,14 +94,18 @@ class Compiler:
         """The cubin of a file of bytecode, which may hold several kernels."""
         from .. import driver
 
-        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry).cubin
+        # Who launches a cubin alone has no manifest to follow.
+        tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].is_launched}
+        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **tuning).cubin
         assert cubin is not None
         return cubin
 
     @property
     def name(self) -> str:
-        """What tells images of this compiler from those of others, and of other versions of it."""
-        return f"tileiras_build {_compiler_digest('cubin')}"
+        """What tells images of this compiler from those of others, of other versions of it, and of it with other options."""
+        return " ".join(
+            ["tileiras_build", _compiler_digest("cubin"), *[f"{name}={n}" for name, n in self._tuning.items()]]
+        )
 
     def _once(self, entry: str, data: bytes, job: Job) -> Compiled:
         key = key_of(data, job, self._device.stop_at)
@@ -123,6 +129,7 @@ class Compiler:
     def _compile(self, entry: str, data: bytes, job: Job, key: str) -> Compiled:
         from .. import driver
 
+        tuning: dict[str, Any] = job.tuning
         artifacts = driver.compile(
             data,
             job.target.name,
@@ -130,6 +137,7 @@ class Compiler:
             lineinfo=job.lineinfo,
             stop_at=self._device.stop_at,
             name=entry,
+            **tuning,
         )
         assert artifacts.ptx is not None
         self.compilations += 1

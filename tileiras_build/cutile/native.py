@@ -4,7 +4,8 @@ cuTile's launcher asks a kernel object's ``_compile`` for a cubin when it has no
 it with as many threads as it is told. So a *twin* of the user's kernel, whose ``_compile`` gives our cubins, is launched
 in its place; the user's own kernel keeps what cuTile compiled for it. Tensor maps, of which that launcher knows nothing, and
 the shared memory of which older ones know nothing, are added on the way to the driver (``launch_shim.py``). It has one
-number of threads for all cubins of a kernel: a kernel with several is launched by ``fast_launch`` from then on.
+number of threads for all cubins of a kernel, and launches the grid that it is given: a kernel with several, and persistent ones,
+are launched by ``fast_launch``.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class NotNative(Exception):
 
 def is_native(session: Session, compiled: Compiled) -> bool:
     """Whether cuTile's launcher can launch a kernel."""
-    if not session.device.has_native_launcher:
+    if not session.device.has_native_launcher or compiled.launch.grid.persistent:
         return False
     shim = session.shim
     return not needs_shim(session, compiled) or (shim is not None and shim.is_in_use and shim.has_room)

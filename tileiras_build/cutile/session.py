@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..pipeline.tuning import BY_NAME
 from .arguments import flatten, host_array
 from .checks import checked
 from .compiled import Compiled, Compiler
@@ -46,9 +47,9 @@ class Kept:
 class Session:
     """One ``enable``: it compiles each kernel once for each kind of arguments, and launches it on ``device``."""
 
-    def __init__(self, device: Device, cutile: Cutile):
+    def __init__(self, device: Device, cutile: Cutile, tuning: Mapping[str, int]):
         self.device, self.cutile = device, cutile
-        self.compiler = Compiler(cutile, device)
+        self.compiler = Compiler(cutile, device, tuning)
         self.shim: LaunchShim | None = install(cutile.row.driver_launch) if device.has_native_launcher else None
 
     def kept(self, kernel: Any) -> Kept:
@@ -143,5 +144,6 @@ class Session:
 
 def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
     """A session on a device; see ``cutile.enable``."""
-    opened = open_device(device, target, options)
-    return Session(opened, Cutile())
+    tuning = {name: row.read(options[name]) for name, row in BY_NAME.items() if name in options}
+    opened = open_device(device, target, {name: value for name, value in options.items() if name not in BY_NAME})
+    return Session(opened, Cutile(), tuning)

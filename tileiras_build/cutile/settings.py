@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 LAUNCH, COMPILE = TUNE = ("launch", "compile")
 """What ``ct.tune`` does with each configuration where no GPU is timed: launch it once, or no more than compile it."""
@@ -10,7 +11,7 @@ LAUNCH, COMPILE = TUNE = ("launch", "compile")
 
 @dataclass(frozen=True)
 class Settings:
-    """How a script is run: ``device`` and ``sm`` as for ``enable``, and the emulator's options."""
+    """How a script is run: ``device`` and ``sm`` as for ``enable``, the emulator's options, and the compiler's ``tuning``."""
 
     device: str
     sm: str | None
@@ -21,8 +22,9 @@ class Settings:
     json: str | None = None
     tune: str = LAUNCH
     init_check: bool = False
+    tuning: Mapping[str, int] = field(default_factory=dict)
 
     def options(self) -> dict[str, object]:
         """What ``enable`` takes."""
         names = ("race_check", "time_limit", "jobs", "tune", "init_check") if self.device == "cpu" else ()
-        return {name: value for name, value in asdict(self).items() if name in names}
+        return {name: value for name, value in asdict(self).items() if name in names} | dict(self.tuning)

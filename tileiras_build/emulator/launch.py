@@ -16,6 +16,7 @@ from .findings import FAULT, WARNING, Findings
 from .jobs import Plan, asked_for
 from .machine import Machine
 from .memory import Counters, Memory
+from .persistent import expand
 from .processes import run_batches
 from .products import BY_BLAS, EXACTLY, SUMS
 from .program import Program, load
@@ -98,7 +99,8 @@ def launch(
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
     ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
-    maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse). The CTA's
+    maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse), and so may the grid's
+    extents of a persistent kernel (``persistent.py``), whose ``grid`` counts tile programs. The CTA's
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
@@ -113,6 +115,7 @@ def launch(
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
+    grid, params, started = expand(kernel, grid, params, len(program.params), started)
     params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)

@@ -44,14 +44,18 @@ class Estimated:
 def estimate_kernel(cubin: bytes, name: str, manifest: Mapping[str, Manifest], problem: Problem) -> Estimated | None:
     """None where the kernel has other parameters than those that are set, or the model has no answer for it."""
     from .kernels import read_kernels
+    from .machines import machine_of
     from .model import estimate
     from .report import remarks
 
     if name not in manifest:
         return None
     try:
-        launch = launch_of_manifest(manifest[name], problem.settings, problem.grid)
-        found = estimate(read_kernels(cubin)[name], launch, {})
+        kernel = read_kernels(cubin)[name]
+        multiprocessors = machine_of(kernel.target).multiprocessors
+        found = estimate(
+            kernel, launch_of_manifest(manifest[name], problem.settings, problem.grid, multiprocessors), {}
+        )
     except TileirasError:
         return None
     return Estimated(found.microseconds, found.limit, found.bounds, found.machine.name, tuple(remarks(found)))

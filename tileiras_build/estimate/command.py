@@ -14,6 +14,7 @@ from ..launch_manifest import Launch as Manifest
 from ..launch_manifest import read_launch_manifest
 from .kernels import Kernel, read_kernels
 from .launch import Launch
+from .machines import machine_of
 from .model import Estimate, estimate
 from .problem import launch_of_cubin, launch_of_manifest, read_extents, read_settings
 from .report import document, table
@@ -40,7 +41,9 @@ def _estimate(
 ) -> Estimate:
     kernel = _choose(read_kernels(read_file(file), file), name, file)
     launch = (
-        _peer_launch(kernel, model[0].launch, _manifest(file)) if model else _launch(options, kernel, _manifest(file))
+        _peer_launch(options, kernel, model[0].launch, _manifest(file))
+        if model
+        else _launch(options, kernel, _manifest(file))
     )
     trips = _trips(options.trips) if model is None else {}
     return estimate(kernel, launch, trips)
@@ -72,13 +75,21 @@ def _launch(options: argparse.Namespace, kernel: Kernel, manifest: Mapping[str, 
     settings, grid = read_settings(options.settings), read_extents(options.grid, "grid")
     block = read_extents(options.block, "block") if options.block else None
     if kernel.name in manifest:
-        return launch_of_manifest(manifest[kernel.name], settings, grid)
+        return launch_of_manifest(manifest[kernel.name], settings, grid, machine_of(kernel.target).multiprocessors)
     return launch_of_cubin(kernel, settings, grid, block)
 
 
-def _peer_launch(kernel: Kernel, launch: Launch, manifest: Mapping[str, Manifest]) -> Launch:
-    """The launch of another compiler's kernel: the same arguments, its own blocks and shared memory."""
-    if row := manifest.get(kernel.name):
+def _peer_launch(
+    options: argparse.Namespace, kernel: Kernel, launch: Launch, manifest: Mapping[str, Manifest]
+) -> Launch:
+    """The launch of another compiler's kernel: the same arguments, its own blocks and shared memory; tile programs of which this
+    one takes several are blocks of a kernel that is not persistent."""
+    row = manifest.get(kernel.name)
+    if row and row.grid.persistent:
+        return _launch(options, kernel, manifest)
+    if launch.programs:
+        launch = replace(launch, grid=read_extents(options.grid, "grid"), programs=0)
+    if row:
         return replace(
             launch, block=(row.threads_per_cta, 1, 1), cluster=row.cluster, shared_memory=row.shared_memory.dynamic
         )

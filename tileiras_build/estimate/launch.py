@@ -43,13 +43,17 @@ class Argument:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of a kernel; ``shared_memory`` is the dynamic part, in bytes of a block."""
+    """One launch of a kernel; ``shared_memory`` is the dynamic part, in bytes of a block.
+
+    ``programs`` are the tile programs that the clusters of a persistent kernel take in turns; 0 where each cluster is one.
+    """
 
     grid: Shape
     block: Shape
     arguments: tuple[Argument, ...]
     cluster: Shape = (1, 1, 1)
     shared_memory: int = 0
+    programs: int = 0
 
     @property
     def blocks(self) -> int:

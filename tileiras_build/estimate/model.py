@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..targets import WARP
@@ -10,13 +10,15 @@ from .bounds import Facts, bounds, dram_bytes
 from .kernels import Kernel
 from .launch import Constants, Launch, Shape
 from .machines import Machine, machine_of
-from .sampling import sampled_clusters
+from .sampling import persistent_clusters, sampled_clusters
 from .timeline import Timeline, average, follow_clusters, paths
 from .trace import Tracer, WarpTrace
 from .waves import Waves, spread
 from .work import Accountant, Work
 
 LATENCY = "latency"
+Cluster = list[list[WarpTrace]]  # the warps of each block
+Followed = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each stands for
 
 
 @dataclass(frozen=True)
@@ -77,25 +79,33 @@ def estimate(kernel: Kernel, launch: Launch, trips: Mapping[int, int] | None = N
     resources = kernel.resources
     waves = spread(kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory)
     tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
-    clusters = _follow_sample(tracer, launch)
-    work = _average_work(kernel, machine, launch, clusters)
+    clusters, shares = _follow_persistent(tracer, launch) if launch.programs else _follow_sample(tracer, launch)
+    work = _average_work(kernel, machine, launch, clusters, shares)
     read, written = dram_bytes(work, launch)
-    timeline = average(follow_clusters(kernel.code, machine, launch, clusters, work, read))
+    followed = follow_clusters(kernel.code, machine, launch, clusters, work, read)
+    timeline = followed[0] if launch.programs else average(followed)
     found = bounds(Facts(work, waves, machine, launch, read, written))
     found[LATENCY] = timeline.clocks * -(-waves.busiest // waves.resident)
     return Estimate(kernel.name, kernel.target.name, machine, launch, waves, work, found, timeline, read, written)
 
 
-def _follow_sample(tracer: Tracer, launch: Launch) -> list[list[list[WarpTrace]]]:
+def _follow_sample(tracer: Tracer, launch: Launch) -> Followed:
     """The clusters that stand for the grid: one, if the first and the last take the same ways."""
     places = list(sampled_clusters(launch))
     first = _follow(tracer, launch, places[0])
     if len(places) == 1:
-        return [first]
+        return [first], [1.0]
     last = _follow(tracer, launch, places[-1])
     if paths(first) == paths(last):
-        return [first]
-    return [first, *(_follow(tracer, launch, blocks) for blocks in places[1:-1]), last]
+        return [first], [1.0]
+    found = [first, *(_follow(tracer, launch, blocks) for blocks in places[1:-1]), last]
+    return found, [1 / len(found)] * len(found)
+
+
+def _follow_persistent(tracer: Tracer, launch: Launch) -> Followed:
+    """The cluster that has the most tile programs, and so ends last, and one of the others."""
+    places, shares = zip(*persistent_clusters(launch), strict=True)
+    return [_follow(tracer, launch, blocks) for blocks in places], list(shares)
 
 
 def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
@@ -104,10 +114,12 @@ def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[Wa
     return [[tracer.warp(place, number) for number in warps] for place in blocks]
 
 
-def _average_work(kernel: Kernel, machine: Machine, launch: Launch, clusters: list[list[list[WarpTrace]]]) -> Work:
+def _average_work(
+    kernel: Kernel, machine: Machine, launch: Launch, clusters: Sequence[Cluster], shares: Sequence[float]
+) -> Work:
     accountant = Accountant(kernel.code, machine, launch.cluster_blocks)
-    blocks = [accountant.block(warps) for cluster in clusters for warps in cluster]
     found = Work()
-    for block in blocks:
-        found.add(block, 1 / len(blocks))
+    for cluster, share in zip(clusters, shares, strict=True):
+        for warps in cluster:
+            found.add(accountant.block(warps), share / len(cluster))
     return found

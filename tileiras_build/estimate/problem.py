@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import prod
 
 from ..errors import InvalidInput
 from ..launch_manifest import Launch as Manifest
@@ -44,13 +46,19 @@ def read_extents(text: str, what: str) -> Shape:
     return x, y, z
 
 
-def launch_of_manifest(row: Manifest, settings: Mapping[str, str], grid: Shape) -> Launch:
-    """The launch of a kernel with a manifest. Raises InvalidInput[estimate-set] for what is missing or unknown."""
+def launch_of_manifest(row: Manifest, settings: Mapping[str, str], grid: Shape, multiprocessors: int = 1) -> Launch:
+    """The launch of a kernel with a manifest: of one that was built persistent, for a ``grid`` of tile programs, as its launcher
+    makes it on a GPU of so many multiprocessors. Raises InvalidInput[estimate-set] for what is missing or unknown."""
     values = _values(row, settings)
     ordinary = [Argument(param.offset, param.size, values[param.name]) for param in row.ordinary]
-    maps = [Argument(param.offset, param.size, None) for param in row.params[len(ordinary) :]]
-    dynamic = row.shared_memory.dynamic
-    return Launch(grid, (row.threads_per_cta, 1, 1), (*ordinary, *maps), row.cluster, dynamic)
+    extents = [Argument(param.offset, param.size, extent) for param, extent in zip(row.extents, grid)]
+    known = (*ordinary, *extents)
+    maps = [Argument(param.offset, param.size, None) for param in row.params[len(known) :]]
+    launch = Launch(grid, (row.threads_per_cta, 1, 1), (*known, *maps), row.cluster, row.shared_memory.dynamic)
+    if not row.grid.persistent:
+        return launch
+    clusters, (x, y, z) = row.blocks(grid, multiprocessors)[0], row.cluster
+    return replace(launch, grid=(clusters * x, y, z), programs=prod(grid))
 
 
 def _values(row: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:

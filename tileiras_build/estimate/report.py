@@ -42,6 +42,10 @@ def _lines(one: Estimate) -> Iterable[str]:
     extents = "x".join(map(str, launch.grid))
     yield f"grid {extents}, {launch.threads} threads: {waves.resident} blocks on a multiprocessor ({waves.limit})"
     yield f"waves {waves.waves:.2f}, tail {waves.tail:.0%}: the busiest multiprocessor has {waves.busiest} blocks of {waves.even:.2f}"
+    if launch.programs:
+        clusters = launch.clusters[0]
+        yield f"tile programs {launch.programs}: {launch.programs / clusters:.2f} for each of {clusters} clusters, " \
+              f"{-(-launch.programs // clusters)} at most"  # fmt: skip
     yield f"DRAM reads {size_text(one.read)}, writes {size_text(one.written)}; {size_text(one.timeline.in_flight)} of a block in flight"
     if one.multiply_adds:
         yield f"a block alone: {one.timeline.clocks:.0f} clocks, {one.timeline.prologue:.0f} before its first product, " \
@@ -71,7 +75,7 @@ def document(one: Estimate) -> dict[str, object]:
         "clocks": round(one.clocks, 1), "microseconds": round(one.microseconds, 3), "limit": one.limit,
         "resource": one.resource, "reached": round(one.reached, 4),
         "bounds": {name: round(clocks, 1) for name, clocks in one.bounds.items()},
-        "grid": list(one.launch.grid), "threads": one.launch.threads, "resident": one.waves.resident,
+        "grid": list(one.launch.grid), "programs": one.launch.programs, "threads": one.launch.threads, "resident": one.waves.resident,
         "resident_limit": one.waves.limit, "waves": round(one.waves.waves, 3), "tail": round(one.waves.tail, 3),
         "dram_read": round(one.read), "dram_written": round(one.written), "multiply_adds": round(one.multiply_adds),
         "instructions": round(one.work.instructions * one.launch.blocks),

@@ -23,6 +23,15 @@ def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
         yield list(_blocks(launch, (x, y, z)))
 
 
+def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:
+    """Of a persistent kernel the clusters with the most tile programs and with the least, and the share of the clusters that
+    each stands for: the first ones take one program more where the programs do not come out even."""
+    across = launch.clusters[0]
+    most = launch.programs % across
+    first, last = list(_blocks(launch, (0, 0, 0))), list(_blocks(launch, (across - 1, 0, 0)))
+    return [(first, 1.0)] if not most else [(first, most / across), (last, 1 - most / across)]
+
+
 def _blocks(launch: Launch, corner: Shape) -> Iterator[Shape]:
     x, y, z = launch.cluster
     for offset in range(x * y * z):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
-from ..reports.occupancy import occupancy
+from ..occupancy import occupancy
 from ..targets import Target
 from .launch import Launch
 from .machines import Machine

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
 from ..launch_manifest import Parameter, TensorMapRow, Value
-from ..manifest_words import POINTER
+from ..manifest_words import MOST_PROGRAMS, POINTER
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
 from ..targets import COMMON_SHARED_MEMORY, TARGETS
@@ -61,6 +62,7 @@ def render_source(manifest: LibraryManifest) -> str:
         kernels=list(_kernel_rows(calls)),
         map_count=max([len(launch.tensor_maps) for launch in launches] + [1]),
         common_shared_memory=COMMON_SHARED_MEMORY,
+        most_programs=MOST_PROGRAMS,
         gpus=list(TARGETS.values()),
         embedded=[target for target in TARGETS.values() if target.has("embedded")],
     )
@@ -175,12 +177,13 @@ class ImageRow(NamedTuple):
     image: Image
     highest: int
     first_map: int
+    cluster: int
 
 
 def _image_rows(images: Sequence[Image]) -> Iterator[ImageRow]:
     first = 0
     for image in images:
-        yield ImageRow(image, _highest(image), first)
+        yield ImageRow(image, _highest(image), first, prod(image.launch.cluster))
         first += len(image.launch.tensor_maps)
 
 

@@ -146,7 +146,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tilebc_to_tileaa:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "tile_group"),
+        options=("opt_level", "lineinfo", "debug", "tile_group", "persistent"),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),

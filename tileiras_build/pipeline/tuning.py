@@ -14,12 +14,14 @@ from ..errors import InvalidInput
 
 @dataclass(frozen=True)
 class Tuning:
-    """``values`` are those that it may have, ``help`` is half a sentence about them."""
+    """``values`` are those that it may have, ``help`` is half a sentence about them; ``is_launched``: whoever launches a kernel
+    has to follow what its manifest says of it."""
 
     name: str
     help: str
     default: int
     values: tuple[int, ...]
+    is_launched: bool = False
 
     def read(self, text: object) -> int:
         """What a text means; raises InvalidInput[option-value]."""
@@ -60,5 +62,12 @@ TILE_GROUP = Tuning(
     1,
     (1, 2, 4, 8, 16, 32),
 )
-TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP)
+PERSISTENT = Tuning(
+    "persistent",
+    "1 to launch no more CTAs than run together, each of which runs tile programs one after the other; 0 for a CTA for each",
+    0,
+    (0, 1),
+    is_launched=True,
+)
+TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP, PERSISTENT)
 BY_NAME = {row.name: row for row in TUNING}

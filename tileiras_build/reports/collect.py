@@ -12,11 +12,11 @@ from ..errors import InvalidInput, Location
 from ..estimate.builds import Estimated, Problem, estimate_kernel
 from ..files import read_file
 from ..launch_manifest import read_launch_manifest
+from ..occupancy import occupancy
 from ..targets import TARGETS, Target, find_target, name_of
 from .changes import Key
 from .history import NUMBERS, History, Values
 from .instructions import count_instructions
-from .occupancy import occupancy
 from .project import Member, read_members
 from .references import Compared, references_of
 from .resources import no_manifest, read_document

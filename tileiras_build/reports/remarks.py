@@ -62,6 +62,7 @@ class _Kernel:
     def remarks(self) -> Iterator[Remark]:
         yield from self._cluster()
         yield from self._order()
+        yield from self._persistent()
         yield from self._occupancy()
         yield from self._shared_memory()
         for op in self.func.walk():
@@ -87,6 +88,15 @@ class _Kernel:
         if (reason := self.func.attributes.get("tile_group_declined")) is not None:
             message = "Tile programs begin in the order of the grid"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryTileOrder", message, (), (reason.data,))
+
+    def _persistent(self) -> Iterator[Remark]:
+        """What became of the option persistent."""
+        if "persistent_axes" in self.func.attributes:
+            message = "CTAs run tile programs one after the other"
+            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryPersistent", message)
+        if (reason := self.func.attributes.get("persistent_declined")) is not None:
+            message = "Each tile program is launched"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryPersistent", message, (), (reason.data,))
 
     def _occupancy(self) -> Iterator[Remark]:
         """What became of the hint occupancy."""

@@ -1,4 +1,4 @@
-"""The narrow seam to the CUDA driver: eight calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
+"""The narrow seam to the CUDA driver: nine calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
 
 Tensor maps alone are encoded through the driver's own function: it wants them at a multiple of 64 bytes, and the
 bindings make them wherever Python has room.
@@ -54,6 +54,9 @@ class Driver(Protocol):
     def device(self) -> tuple[int, int]:
         """(ordinal, compute capability as a number such as 90) of the current context's GPU."""
 
+    def multiprocessors(self, device: int) -> int:
+        """How many multiprocessors a device has."""
+
     def load(self, image: bytes) -> object:
         """A library made of a cubin, PTX text or a fat binary."""
 
@@ -88,6 +91,7 @@ class CudaDriver:
         self._encode_function = None
         self._memory_view = None
         self._numbers: dict[int, int] = {}  # compute capability by device
+        self._multiprocessors: dict[int, int] = {}
 
     def device(self) -> tuple[int, int]:
         """The current context's GPU; without a context, GPU 0 and its primary context."""
@@ -108,6 +112,14 @@ class CudaDriver:
         major = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
         minor = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
         return 10 * major + minor
+
+    def multiprocessors(self, device: int) -> int:
+        """``CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT``, asked once."""
+        if (found := self._multiprocessors.get(device)) is None:
+            attribute = self._cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+            found = int(self._call("cuDeviceGetAttribute", attribute, self._cuda.CUdevice(device)))
+            self._multiprocessors[device] = found
+        return found
 
     def load(self, image: bytes) -> object:
         """A library; the driver copies the image."""

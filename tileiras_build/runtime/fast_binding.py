@@ -42,6 +42,7 @@ CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "f16": "e", "f32": "f", 
 _NUMBERS = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "f16": "float", "f32": "float", "tf32": "float",
             "f64": "float"}  # fmt: skip
 ALIGNMENT = 64  # of tensor maps, which may follow
+_EXTENT = struct.Struct("<i")
 Places = tuple[tuple[int, int], ...]
 Fast = Callable[[Sequence[object], Callable, int], "bytes | None"]
 
@@ -70,6 +71,12 @@ class Packed:
         for part, (offset, size) in zip(parts, places, strict=True):
             block[offset : offset + size] = part
         return cls(bytes(block), places)
+
+    def with_extents(self, grid: tuple[int, int, int]) -> Packed:
+        """The extents of the grid behind them, of a persistent kernel."""
+        data = self.data.ljust(-(-len(self.data) // _EXTENT.size) * _EXTENT.size, b"\0")
+        places = tuple((len(data) + _EXTENT.size * axis, _EXTENT.size) for axis in range(len(grid)))
+        return Packed(data + b"".join(map(_EXTENT.pack, grid)), (*self.places, *places))
 
     def with_maps(self, maps: Sequence[bytes]) -> Packed:
         """Tensor maps behind them, where the driver takes them: at multiples of 64 bytes."""

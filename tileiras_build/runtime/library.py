@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, SupportsInt
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
+from ..manifest_words import MOST_PROGRAMS
 from .arguments import Plan
 from .call_signature import launcher, signature
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
@@ -161,10 +162,11 @@ class Kernel:
         device, number = driver.device()
         image, plan = self._chosen.get(number) or self._choose(number)
         launch = image.launch
-        blocks = check_grid(self.title, grid, launch.cluster)
+        programs = check_grid(self.title, grid, launch)
         params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
-        if launch.tensor_maps:
-            params = self._with_maps(driver, launch, params)
+        if launch.tensor_maps or launch.grid.persistent:
+            params = self._completed(driver, launch, params, programs)
+        blocks = launch.blocks(programs, driver.multiprocessors(device)) if launch.grid.persistent else programs
         loaded = self.library.kernel_on(device, image, self.name)
         config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), image.shared_memory, handle)
         driver.launch(loaded, config, params)
@@ -175,8 +177,13 @@ class Kernel:
         self._chosen[number] = image, Plan(self.title, image.launch)
         return self._chosen[number]
 
-    def _with_maps(self, driver: Driver, launch: Launch, params: Packed) -> Packed:
-        """Tensor maps follow the parameters that they are encoded from; the same arrays have the same ones."""
+    def _completed(self, driver: Driver, launch: Launch, params: Packed, programs: tuple[int, int, int]) -> Packed:
+        """The grid's extents, where the kernel asks for them, and tensor maps follow the parameters that a caller passes."""
+        maps = self._maps_of(driver, launch, params)
+        return (params.with_extents(programs) if launch.grid.persistent else params).with_maps(maps)
+
+    def _maps_of(self, driver: Driver, launch: Launch, params: Packed) -> tuple[bytes, ...]:
+        """The tensor maps that are encoded from the parameters; the same arrays have the same ones."""
         maps = self._maps.get(params.data)
         if maps is None:
             rows = enumerate(launch.tensor_maps)
@@ -184,11 +191,12 @@ class Kernel:
             if len(self._maps) >= _MOST_MAPS:
                 self._maps.clear()
             self._maps[params.data] = maps
-        return params.with_maps(maps)
+        return maps
 
 
-def check_grid(entry: str, grid: int | Sequence[int], cluster: Sequence[int]) -> tuple[int, int, int]:
-    """The three numbers of tile blocks, each of which a ``cluster`` of CTAs executes; raises InvalidInput[launch-grid]."""
+def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[int, int, int]:
+    """The three numbers of tile blocks, each of which a cluster of CTAs executes; raises InvalidInput[launch-grid]."""
+    cluster = launch.cluster
     if type(grid) is int and 0 < grid <= _COMMON_GRID and cluster == _ALONE:
         return grid, 1, 1
     given = (grid,) if isinstance(grid, int) else tuple(grid)
@@ -198,4 +206,7 @@ def check_grid(entry: str, grid: int | Sequence[int], cluster: Sequence[int]) ->
         message = f"kernel {entry} cannot be launched on a grid of {given}"
         raise InvalidInput("launch-grid", message, remedy=f"give one to three positive numbers up to {most}")
     x, y, z = blocks
+    if launch.grid.persistent and x * y * z > MOST_PROGRAMS:
+        message = f"kernel {entry} was built persistent and cannot be launched on a grid of {given}"
+        raise InvalidInput("launch-grid", message, remedy=f"give a grid of at most {MOST_PROGRAMS} tile programs")
     return x, y, z

@@ -107,7 +107,7 @@ class CpuDevice:
         self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
         """Run a kernel in the emulator, or note it for the graph that is being captured. Raises KernelFault."""
-        blocks = check_grid(compiled.entry, grid, compiled.launch.cluster)
+        blocks = check_grid(compiled.entry, grid, compiled.launch)
         graph = streams.capturing()
         if graph is None:
             return self._run(compiled, blocks, values)
@@ -120,7 +120,7 @@ class CpuDevice:
         self, compiled: Compiled, grid: Sequence[int], params: list[bytes], named: list[NamedArray], stream: object
     ) -> None:
         """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
-        blocks, memory = check_grid(compiled.entry, grid, compiled.launch.cluster), emulator.Memory()
+        blocks, memory = check_grid(compiled.entry, grid, compiled.launch), emulator.Memory()
         for one in named:
             memory.map(one.array.base, one.array.size, one.array.owner)
 

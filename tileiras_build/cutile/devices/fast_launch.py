@@ -34,6 +34,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...launch_manifest import Parameter
+from ...manifest_words import MOST_PROGRAMS
 from ...runtime.arguments import ArrayView
 from ..arguments import parts_of
 from ..checks import MAX_GRID
@@ -233,6 +234,7 @@ def _text(loaded: Loaded, writer: _Writer, names: list[str]) -> str:
         "gx, gy, gz = grid if len(grid) == 3 else (*grid, 1, 1)[:max(3, len(grid))]",
         f"if not (0 < gx <= {limits[0]} and 0 < gy <= {limits[1]} and 0 < gz <= {limits[2]}):",
         " return False",
+        *_blocks(loaded),
         "handle = stream if type(stream) is int else handle_of(stream)",
         "here.ready",
         *_maps(loaded, writer.values),
@@ -249,6 +251,19 @@ def _text(loaded: Loaded, writer: _Writer, names: list[str]) -> str:
     return "\n".join([*lines, " if status:", "  failed(status)", " return True"])
 
 
+def _blocks(loaded: Loaded) -> list[str]:
+    """Of a persistent kernel what is launched: other kernels are launched on the grid that they are given."""
+    if not loaded.compiled.launch.grid.persistent:
+        return []
+    (most, _, _) = loaded.compiled.launch.blocks((MOST_PROGRAMS, 1, 1), loaded.multiprocessors)
+    return [
+        "programs = gx * gy * gz",
+        f"if programs > {MOST_PROGRAMS:d}:",
+        " return False",
+        f"blocks = min(programs, {most:d})",
+    ]
+
+
 def _maps(loaded: Loaded, values: list[str]) -> list[str]:
     if not loaded.mapped:
         return []
@@ -260,7 +275,9 @@ def _maps(loaded: Loaded, values: list[str]) -> list[str]:
 
 def _packed(loaded: Loaded, values: list[str]) -> str:
     launch = loaded.compiled.launch
-    head = ["buffer", "offset", "gx", "gy", "gz", f"{launch.threads_per_cta:d}", "1", "1"]
+    grid = ["gx", "gy", "gz"]
+    blocks, extents = (["blocks", "1", "1"], grid) if launch.grid.persistent else (grid, [])
+    head = ["buffer", "offset", *blocks, f"{launch.threads_per_cta:d}", "1", "1"]
     head += [f"{launch.shared_memory.dynamic:d}", "handle", "attribute"]
     head.append("programmatic" if loaded.may_be_programmatic else "0")
-    return ", ".join([*head, *values, *(f"m{index}" for index in range(len(launch.tensor_maps)))])
+    return ", ".join([*head, *values, *extents, *(f"m{index}" for index in range(len(launch.tensor_maps)))])

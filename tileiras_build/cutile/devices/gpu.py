@@ -79,7 +79,7 @@ class GpuDevice:
         """Enqueue a kernel."""
         self._make_ready()
         loaded, handle = self.loaded(compiled), stream_handle(stream)
-        blocks = check_grid(compiled.entry, grid, compiled.launch.cluster)
+        blocks = check_grid(compiled.entry, grid, compiled.launch)
         tables: list[int] = []
         try:
             numbers = list(numbers_of(values, lambda table: self._place(table, handle, tables)))

@@ -1,7 +1,7 @@
 """The memory of one launch: what ``cuLaunchKernelEx`` reads, in one block that one ``struct.pack_into`` fills.
 
     0    CUlaunchConfig: grid, block, bytes of dynamic shared memory, stream, address and number of attributes
-    64   the parameters as the kernel has them, and its tensor maps at multiples of 64 bytes
+    64   the parameters as the kernel has them, the grid's extents where it asks for them, and its tensor maps at multiples of 64 bytes
     …    a CUlaunchAttribute, and the addresses of the parameters: both are written once
 
 The driver copies all of it before it returns, so that a block serves the next launch. Sources: cuda.h (``CUlaunchConfig``,
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...errors import Unsupported
-from ...launch_manifest import Launch
+from ...launch_manifest import Launch, Parameter
 from ...runtime.fast_binding import ALIGNMENT, CODES, Packed, places_of
 from ...runtime.tensor_maps import SIZE
 
@@ -46,11 +46,11 @@ class BlockLayout:
                 raise Unsupported("cutile-argument", f"kernel {entry}: parameter {param.name} is a {param.kind}")
         self.places = places_of(launch.ordinary)
         self._codes = [_CODES[param.kind] for param in launch.ordinary]
-        own, end = _format(launch)
-        self.params = struct.Struct("<" + own)
-        """The parameters alone, without tensor maps."""
+        self.params = struct.Struct("<" + _format(launch.ordinary)[0])
+        """The parameters alone, without the grid's extents and tensor maps."""
+        own, end = _format((*launch.ordinary, *launch.extents))
         maps = len(launch.tensor_maps)
-        self._offsets = [offset for offset, _ in self.places]
+        self._offsets = [param.offset for param in (*launch.ordinary, *launch.extents)]
         if maps:
             start = _up(end, ALIGNMENT)
             own += "x" * (start - end) + f"{SIZE}s" * maps
@@ -58,7 +58,8 @@ class BlockLayout:
             end = start + SIZE * maps
         whole = struct.Struct(_HEAD + own)
         self.pack_into: Callable[..., None] = whole.pack_into
-        """(buffer, offset, grid x 3, block x 3, shared, stream, attributes, their number, parameters …, maps …)"""
+        """(buffer, offset, grid x 3, block x 3, shared, stream, attributes, their number, parameters …, extents …,
+        maps …)"""
         self._attribute = _up(_PARAMETERS + end, 8)
         self._pointers = self._attribute + _ATTRIBUTE.size
         self._size = self._pointers + 8 * max(len(self._offsets), 1)
@@ -83,10 +84,10 @@ class BlockLayout:
         return Packed(self.params.pack(*numbers), self.places)
 
 
-def _format(launch: Launch) -> tuple[str, int]:
+def _format(params: Sequence[Parameter]) -> tuple[str, int]:
     """The codes of the parameters, and where they end."""
     made, end = "", 0
-    for param in launch.ordinary:
+    for param in params:
         made += "x" * (param.offset - end) + _CODES[param.kind]
         end = param.offset + param.size
     return made, end

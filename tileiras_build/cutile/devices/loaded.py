@@ -33,16 +33,19 @@ class Loaded:
         self.layout = BlockLayout(compiled.entry, compiled.launch)
         self.pool: list[Block] = []
         self.may_be_programmatic = find_target(target).has("griddepcontrol")
+        self.multiprocessors = driver.multiprocessors(driver.device()[0]) if compiled.launch.grid.persistent else 0
         self.mapped = _mapped(compiled)
         self.maps: dict[tuple, tuple[bytes, ...]] = {}
 
     def enqueue(self, grid: tuple[int, int, int], numbers: Sequence[object], handle: int, programmatic: bool) -> None:
-        """One launch of these parameters; raises InvalidInput[driver]."""
+        """One launch of these parameters over a grid of tile programs; raises InvalidInput[driver]."""
         block = self.block()
         launch = self.compiled.launch
+        blocks, extents = launch.blocks(grid, self.multiprocessors), grid if launch.grid.persistent else ()
         self.layout.pack_into(
-            block.buffer, block.offset, *grid, launch.threads_per_cta, 1, 1, launch.shared_memory.dynamic, handle,
-            block.attribute, programmatic and self.may_be_programmatic, *numbers, *self.maps_of(numbers),
+            block.buffer, block.offset, *blocks, launch.threads_per_cta, 1, 1, launch.shared_memory.dynamic, handle,
+            block.attribute, programmatic and self.may_be_programmatic, *numbers, *extents,
+            *self.maps_of(numbers),
         )  # fmt: skip
         status = self.call(block.address, self.kernel, block.pointers, None)
         self.pool.append(block)

@@ -299,6 +299,8 @@ KERNEL: Declared = {
     "num_ctas_declined": TEXT.optional(),
     "tile_group": I32.optional(1),
     "tile_group_declined": TEXT.optional(),
+    "persistent_axes": I32S.optional(),
+    "persistent_declined": TEXT.optional(),
     "shared_bytes": I32.optional(0),
     "shared_memory_saved": TEXT.optional(),
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),

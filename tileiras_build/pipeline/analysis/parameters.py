@@ -28,8 +28,8 @@ from ...dialects.facts import FACTS, Effect
 from ...dialects.ir import item, walk
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.types import TmaDescType
-from ...manifest_words import LOADED, STORED, UNUSED, UPDATED
-from ..shared.accessors import number_of, string_of
+from ...manifest_words import AXES, GRID, LOADED, STORED, UNUSED, UPDATED
+from ..shared.accessors import given, number_of, numbers_of, string_of
 from ..shared.element_types import element_of
 
 # What a kernel does through an address, as one word.
@@ -40,6 +40,8 @@ _ASSUME, _CAST = ("nv_tileaa.assume", "nv_tileas.assume"), "builtin.unrealized_c
 _MEMREF = ("nv_tileaa.make_memref", "nv_tileas.make_memref")
 _WIDENED = ("arith.extsi", "arith.extui", "arith.index_cast")
 _GRID = ("get_program_id", "get_num_programs")
+# What a kernel that runs several tile programs says of the axes that they ask for; it has the grid's extents as parameters.
+PERSISTENT = "persistent_axes"
 # What leaves a parameter what it is.
 _SAME = frozenset((*_ASSUME, _CAST, *_WIDENED))
 _TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcast", "nv_tileas.bitcast")
@@ -51,7 +53,7 @@ class ParameterFacts:
 
     name: str
     role: str
-    argument: int
+    argument: int | None = None
     axis: int | None = None
     element: str | None = None
     access: str | None = None
@@ -66,7 +68,8 @@ class ParameterFacts:
                     "maximum": self.maximum, "value": self.value}  # fmt: skip
         known = {name: found for name, found in optional.items() if found is not None}
         divisor = {"divisible_by": self.divisor} if self.divisor > 1 else {}
-        return {"role": self.role, "argument": self.argument} | known | divisor
+        argument = {} if self.argument is None else {"argument": self.argument}
+        return {"role": self.role} | argument | known | divisor
 
 
 @dataclass
@@ -87,6 +90,15 @@ class Parameters:
     grid: tuple[str, ...] = ()
     views: dict[int, ViewFacts] = field(default_factory=dict)
 
+    @property
+    def extents(self) -> int:
+        """How many parameters, behind those of the program, are extents of the grid."""
+        return sum(row.role == GRID for row in self.rows)
+
+    def argument_of(self, parameter: int) -> Argument:
+        """The argument that a parameter is of."""
+        return self.arguments[given(self.rows[parameter].argument)]
+
     def argument_rows(self) -> list[dict[str, Any]]:
         """The arguments as the manifest lists them."""
         made, index = [], 0
@@ -106,7 +118,7 @@ def describe(function: Operation, entry: str) -> Parameters:
     if found is not None and not _agrees(found, body):
         found = None
     arguments = list(found.arguments) if found is not None else _guessed(body, entry)
-    rows = list(_rows(arguments, body))
+    rows = [*_rows(arguments, body), *(ParameterFacts(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
     _add_promises(rows, body)
     made = Parameters(rows, arguments, body.axes, found.grid if found is not None else ())
     _add_views(made, body)
@@ -119,9 +131,11 @@ class _Body:
 
     def __init__(self, function: Operation):
         self.function, self.block = function, function.regions[0].blocks[0]
+        self.extents = AXES if PERSISTENT in function.attributes else 0
         self.inner = [op for op in walk(function) if op is not function]
-        self.origin: dict[SSAValue, int] = {argument: index for index, argument in enumerate(self.block.args)}
-        self.types = [argument.type for argument in self.block.args]
+        own = self.block.args[: len(self.block.args) - self.extents]
+        self.origin: dict[SSAValue, int] = {argument: index for index, argument in enumerate(own)}
+        self.types = [argument.type for argument in own]
         for op in self.inner:
             self._follow(op)
 
@@ -156,6 +170,8 @@ class _Body:
     @property
     def axes(self) -> list[int]:
         """The axes of the grid that the kernel asks its place or the extent of."""
+        if self.extents:
+            return list(numbers_of(self.function, PERSISTENT))
         return sorted({number_of(op, "axis") for op in self.inner if op.name.partition(".")[2] in _GRID})
 
     @cached_property
@@ -310,7 +326,7 @@ def _add_views(made: Parameters, body: _Body) -> None:
     known: defaultdict[int, list[MemRefType]] = defaultdict(list)
     for op in body.memrefs:
         pointer = body.origin[op.operands[0]]
-        if made.arguments[made.rows[pointer].argument].rank is None and _memref(op) not in known[pointer]:
+        if made.argument_of(pointer).rank is None and _memref(op) not in known[pointer]:
             known[pointer].append(_memref(op))
     for pointer, types in known.items():
         if len(types) == 1:

@@ -6,6 +6,7 @@ import copy
 
 from ...errors import InternalError
 from ...manifest_words import VERSION
+from ...occupancy import occupancy
 from ..job import Job
 from ..ll_to_ptx.metadata import manifest_of_ptx
 from .assembler import find_ptxas, ptxas_version
@@ -30,7 +31,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
     """A copy of the manifest as the cubin has it.
 
     ``kernels[name]["resources"]`` join it and, if ptxas had remarks, ``notes``; the offsets of parameters are those of
-    the cubin. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
+    the cubin, and a persistent kernel's ``grid`` says how many of its CTAs a multiprocessor holds. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
     of the map's size on every GPU.
     """
     cubin = read_cubin(assembled.cubin)
@@ -44,6 +45,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
         stores, loads = assembled.spills.get(name, (0, 0))
         kernel = kernels.setdefault(name, {})
         _place_parameters(name, kernel.get("params", []), taken)
+        _count_ctas(kernel, taken, job)
         kernel["resources"] = {
             "registers": taken.registers,
             "spill_stores": stores,
@@ -54,6 +56,13 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
     if assembled.notes:
         complete["notes"] = list(assembled.notes)
     return complete
+
+
+def _count_ctas(kernel: dict, taken: KernelResources, job: Job) -> None:
+    if kernel.get("grid", {}).get("persistent"):
+        shared = taken.shared + kernel["shared_memory"]["dynamic"]
+        found = occupancy(job.target, kernel["threads_per_cta"], taken.registers, shared)
+        kernel["grid"]["persistent"] = max(found.ctas, 1)
 
 
 def _place_parameters(name: str, parameters: list[dict], taken: KernelResources) -> None:

@@ -158,6 +158,7 @@ class ModuleEmitter:
         e.emit_body(op)
         manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
         manifest["grid"] |= {"group": group} if (group := number_of(op, "tile_group", 1)) > 1 else {}
+        manifest["grid"] |= {"persistent": 1} if known.extents else {}
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
 
@@ -208,7 +209,7 @@ class ModuleEmitter:
         static = 0 if self.dynamic_shared else self.shared_bytes
         return {
             "params": parameters,
-            "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments)]],
+            "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments) - known.extents]],
             "arguments": known.argument_rows(),
             "grid": {"axes": known.axes} | ({"meaning": list(known.grid)} if known.grid else {}),
             "threads_per_cta": 32 * warps,

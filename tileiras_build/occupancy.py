@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..targets import RESERVED_SHARED_MEMORY, WARP, Target
+from .targets import RESERVED_SHARED_MEMORY, WARP, Target
 
 _REGISTER_UNIT = 256  # registers are given to warps in units of so many
 _SHARED_UNIT = 128  # bytes

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.runtime.fake_libcuda import compiler, cuda_include, run
-from tileiras_build.reports.occupancy import Occupancy, occupancy
+from tileiras_build.occupancy import Occupancy, occupancy
 from tileiras_build.targets import TARGETS
 
 # sm_88 is not in NVIDIA's calculator: it is checked as its neighbor.

@@ -1,0 +1,141 @@
+"""Tile programs that follow each other in a CTA: each runs once, and finds its own place."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import aligned, assembled, cases, compiled, run
+from tileiras_build import emulator
+from tileiras_build.bytecode.pack import pack_arguments
+from tileiras_build.emulator.persistent import CLUSTERS, MOST_PROGRAMS
+from tileiras_build.launch_manifest import read_launch_manifest
+from tileiras_build.occupancy import occupancy
+from tileiras_build.targets import find_target
+
+PLACED, KERNELS = (Path(__file__).with_name(f"{name}_programs.py") for name in ("placed", "persistent"))
+GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
+
+
+@pytest.mark.parametrize("group", [1, 4])
+@pytest.mark.parametrize("grid", [(1, 1, 1), (1, 7, 2), (4, 3, 2), (5, 9, 2)])
+def test_each_place_is_taken_once(grid, group):
+    [out] = run(PLACED, "places", "sm_80", [np.zeros(grid, np.int32)], grid, persistent=1, tile_group=group)
+    x, y, z = np.indices(grid, np.int32)
+    np.testing.assert_array_equal(out, 10000 * x + 100 * y + z + 1)
+
+
+def places_of(grid, **options):
+    """The places in the order in which programs begin, each with a CTA of its own."""
+    artifacts, out, seen = compiled(PLACED, "places", "sm_80", **options), aligned(np.zeros(grid, np.int32)), []
+    memory = emulator.Memory()
+    memory.map(out.ctypes.data, out.nbytes)
+    parameters = pack_arguments(cases(PLACED)["places"], [out])
+    emulator.launch(artifacts, "places", grid, parameters, memory=memory, started=seen.append)
+    assert (out > 0).all()
+    return seen
+
+
+def test_who_watches_programs_is_told_their_places():
+    assert places_of((3, 2, 2), persistent=1) == places_of((3, 2, 2))
+
+
+@pytest.mark.parametrize("sm", GPUS)
+@pytest.mark.parametrize("name", ["product", "product_in_clusters"])
+def test_products(name, sm):
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
+    found = run(
+        PLACED, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), persistent=1, tile_group=4
+    )
+    np.testing.assert_array_equal(found[2], a.astype(np.float32) @ b.astype(np.float32))
+    artifacts = compiled(PLACED, name, sm, persistent=1, tile_group=4)
+    # What fetches, and on sm_100 what multiplies, goes on to the next program while a result leaves.
+    assert ("agent_switch" in artifacts.tileas) == (sm != "sm_80")
+    assert ("umma_acquire" in artifacts.tileas) == (sm == "sm_100")
+    assert (".blocksareclusters" in artifacts.ptx) == (name == "product_in_clusters" and sm != "sm_80")
+
+
+@pytest.mark.parametrize("sm", GPUS)
+def test_rows(sm):
+    x = np.random.default_rng(5).normal(size=(8, 256)).astype(np.float32)
+    found = run(KERNELS, "softmax", sm, [x, np.full_like(x, np.nan)], (8, 1, 1), persistent=1)[1]
+    np.testing.assert_array_equal(found, run(KERNELS, "softmax", sm, [x, np.full_like(x, np.nan)], (8, 1, 1))[1])
+
+
+@pytest.mark.parametrize("sm", GPUS)
+def test_atomic_sums(sm):
+    grid = (5, 7, 1)
+    out, last = run(KERNELS, "counts", sm, [np.zeros(8, np.int32), np.zeros(1, np.int32)], grid, persistent=1)
+    x, y, _ = np.indices(grid)
+    np.testing.assert_array_equal(out, np.bincount(((3 * x + y) % 8).ravel(), minlength=8))
+    assert last[0] == 4
+
+
+def test_a_program_that_ends_early_is_followed_by_the_next():
+    [out] = run(KERNELS, "odd", "sm_90", [np.zeros(11, np.int32)], (11, 1, 1), persistent=1)
+    np.testing.assert_array_equal(out, [0, 11] * 5 + [0])
+
+
+def test_programs_may_wait_for_earlier_ones():
+    [out] = run(KERNELS, "handed_on", "sm_90", [np.array([1] + [0] * 9, np.int32)], (9, 1, 1), persistent=1)
+    np.testing.assert_array_equal(out, range(1, 11))
+
+
+STORAGE = """
+builtin.module {
+  nv_tileaa.func @k {
+  ^bb0(%0: !nv_tileaa.ptr<f32>):
+    BODY
+    nv_tileaa.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "%1 = nv_tileaa.alloca {num_elem = 4 : i64, alignment = 16 : i64} : !nv_tileaa.ptr<f32>",
+            "the kernel has storage for the life of a tile program",
+        ),
+        ("nv_tileaa.loop : () -> () { nv_tileaa.return }", "the kernel returns from within a loop"),
+    ],
+)
+def test_why_a_kernel_stays_one_program(body, reason):
+    from tileiras_build.pipeline.job import Job
+    from tileiras_build.pipeline.text_format import parse, render
+    from tileiras_build.pipeline.tilebc_to_tileaa.make_persistent import MakePersistent
+
+    module = parse(STORAGE.replace("BODY", body).encode())
+    MakePersistent().run(module, Job(find_target("sm_80"), persistent=1))
+    assert f'persistent_declined = "{reason}"' in render(module).decode()
+
+
+def test_the_manifest_says_so():
+    """Parameters behind the program's own, and how many CTAs a multiprocessor holds."""
+    launch = read_launch_manifest(assembled(PLACED, "product", "sm_90", persistent=1).manifest).kernels["product"]
+    assert launch.grid.axes == [0, 1] and [param.axis for param in launch.extents] == [0, 1, 2]
+    assert [param.role for param in launch.params[15:]] == ["grid"] * 3 + ["tensor_map"] * len(launch.tensor_maps)
+    assert len(launch.param_sizes) == len(launch.ordinary) == 15 and launch.tensor_maps
+    shared = launch.resources["shared"] + launch.shared_memory.dynamic
+    fits = occupancy(find_target("sm_90"), launch.threads_per_cta, launch.resources["registers"], shared)
+    assert launch.grid.persistent == fits.ctas
+    assert launch.blocks((64, 64, 2), 132) == (132 * fits.ctas, 1, 1) and launch.blocks((3, 5, 2), 132) == (30, 1, 1)
+
+
+def test_clusters_stay_whole():
+    manifest = assembled(PLACED, "product_in_clusters", "sm_90", persistent=1).manifest
+    launch = read_launch_manifest(manifest).kernels["product_in_clusters"]
+    assert launch.blocks((64, 64, 1), 133) == (133 * launch.grid.persistent // 2, 1, 1)
+    assert launch.blocks((64, 64, 1), 1)[0] >= 1
+
+
+def test_the_emulator_lets_programs_follow_each_other():
+    """Its launches would prove nothing otherwise; and numbers of programs stay in 32 bits."""
+    kernel = compiled(PLACED, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
+    grid, params, _ = emulator.persistent.expand(kernel, (5, 9, 2), [b"1234"], 4, None)
+    assert grid == (CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
+    with pytest.raises(ValueError, match="more than a persistent kernel can number"):
+        emulator.persistent.expand(kernel, (MOST_PROGRAMS, 2, 1), [b"1234"], 4, None)

@@ -1,0 +1,37 @@
+"""Kernels whose CTAs run tile programs one after the other: what a launcher starts, and what it tells them.
+
+The manifest's ``grid.persistent`` says that a kernel is one; the extents of the grid that a caller asks for are parameters
+behind those that the program declares, three of 4 bytes. Any number of CTAs runs all programs; a GPU would start as many as it
+holds, the emulator as many as ``CLUSTERS``, so that small grids have programs that follow each other, too.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+
+Shape = tuple[int, int, int]
+Started = Callable[[Shape], None]
+CLUSTERS = 3
+MOST_PROGRAMS = (1 << 31) - (1 << 16)  # numbers of programs, and the next one of each CTA, are i32
+
+
+def expand(
+    kernel: dict, grid, params, count: int, started: Started | None
+) -> tuple[Shape, list[bytes], Started | None]:
+    """What is launched of a kernel: its grid, its parameters, and who is told of each program.
+
+    ``count``: the parameters that the code has. Where all are given, so is the grid. With ``started`` each program has a CTA.
+    """
+    x, y, z = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
+    given = [bytes(one) for one in params]
+    if not kernel.get("grid", {}).get("persistent") or len(given) == count:
+        return (x, y, z), given, started
+    programs = math.prod((x, y, z))
+    if programs > MOST_PROGRAMS:
+        raise ValueError(f"a grid of {programs} tile programs is more than a persistent kernel can number")
+    given += [struct.pack("<i", extent) for extent in (x, y, z)]
+    if started is None:
+        return (min(programs, CLUSTERS), 1, 1), given, None
+    return (programs, 1, 1), given, lambda place: started((place[0] % x, place[0] // x % y, place[0] // (x * y)))
