@@ -154,7 +154,7 @@ def idle_functions(file: str, text: str, called: set[int]) -> Iterator[Function]
             elif not any(isinstance(decorator, ast.Name) and decorator.id == "overload" for decorator in decorators):
                 yield Function(file, name, start, (child.end_lineno or start) - start + 1)
 
-    yield from visit(ast.parse(text), "")
+    yield from visit(row_reach.parsed(text), "")
 
 
 def measure(called: Mapping[str, set[int]]) -> list[FileReach]:
