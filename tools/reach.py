@@ -213,7 +213,7 @@ def run_examples(kernels: Mapping[str, bytes]) -> None:
 
 
 def run_options(kernels: Mapping[str, bytes]) -> None:
-    """Lines, debug values, libNVVM, a cubin, another order of tile programs, checks behind each pass."""
+    """Lines, debug values, libNVVM, a cubin, tile programs in another order or in turns, checks behind each pass."""
     product, count = ({name: kernels[name]} for name in CHECKED)
     _compile(count, ("sm_90",), "ptx", lineinfo=True)
     _compile(product, ("sm_90",), "ptx", opt_level=0, debug=True)

@@ -1,14 +1,9 @@
 """The examples as scheduled tile IR, for the checkers of programs."""
 
-import sys
-from pathlib import Path
-
 from xdsl.dialects.builtin import ModuleOp
 
 from tests.emulated_kernels import scheduled_module
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from example_library import CASES, bytecode_of
+from tests.examples.example_library import CASES, bytecode_of
 
 NAMES = sorted(CASES)
 

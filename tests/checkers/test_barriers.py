@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from lowered_examples import NAMES, scheduled
 
+from tests.checkers.lowered_examples import NAMES, scheduled
 from tests.golden import split_file
 from tileiras_build.checkers.barriers import check_barriers
 from tileiras_build.errors import InternalError

@@ -1,8 +1,8 @@
 """The proof of conversions accepts what the pipeline makes and refuses a plan that mixes up a tile."""
 
 import pytest
-from lowered_examples import scheduled
 
+from tests.checkers.lowered_examples import scheduled
 from tileiras_build.checkers import conversions
 from tileiras_build.errors import InternalError
 from tileiras_build.layouts import NoOp

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from lowered_examples import NAMES, scheduled
 from xdsl.dialects.builtin import IntegerAttr, i32
 
+from tests.checkers.lowered_examples import NAMES, scheduled
 from tests.emulated_kernels import scheduled_case
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.errors import InternalError

@@ -1,9 +1,9 @@
 """The proof of rings accepts what the pipeline makes and refuses each change that lets a stage be reused too early."""
 
 import pytest
-from lowered_examples import NAMES, scheduled
 from xdsl.dialects.builtin import IntegerAttr, i32
 
+from tests.checkers.lowered_examples import NAMES, scheduled
 from tileiras_build.checkers.rings import check_rings
 from tileiras_build.errors import InternalError
 

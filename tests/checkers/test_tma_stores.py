@@ -4,9 +4,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from lowered_examples import NAMES, scheduled
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
 
+from tests.checkers.lowered_examples import NAMES, scheduled
 from tests.emulated_kernels import scheduled_case
 from tileiras_build.checkers.barriers import check_barriers
 from tileiras_build.checkers.scratch import check_scratch

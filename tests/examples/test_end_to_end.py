@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from example_library import CASES, bytecode_of, inputs_of, launch
 
 from tests.compiled_once import compiled
+from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.references import find_faults
 from tileiras_build.targets import TARGETS

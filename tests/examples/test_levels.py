@@ -1,9 +1,9 @@
 """Kernels at every optimization level: the numbers are the same on each GPU, for each element type, and the code is not."""
 
 import pytest
-from example_library import CASES, bytecode_of, inputs_of, launch
 
 from tests.compiled_once import compiled
+from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
 from tileiras_build.book.serializers import DEFAULT_LEVEL, LEVELS
 from tileiras_build.references import find_faults
 

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from example_library import CASES, FILE_OF, FILES, FOLDER, bytecode_of, inputs_of
 
 from tests import compiled_once
+from tests.examples.example_library import CASES, FILE_OF, FILES, FOLDER, bytecode_of, inputs_of
 from tileiras_build.bytecode.export import list_cases, load_cases, pack_arguments
 from tileiras_build.launch_manifest import read_launch_manifest
 from tileiras_build.packages.c_source import render_header

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from example_library import CASES, bytecode_of, launch
 
 from tests.compiled_once import compiled
+from tests.examples.example_library import CASES, bytecode_of, launch
 
 # The one that both can make PTX of: sums of another instruction may be rounded elsewhere.
 SHARED_STRATEGY = "unspecialize"

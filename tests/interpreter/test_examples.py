@@ -1,17 +1,11 @@
 """Every example in the interpreter, against the example's own NumPy reference."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tileiras_build import interpreter
 from tileiras_build.bytecode.export import pack_arguments
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from example_library import CASES, bytecode_of, inputs_of
-
 from tileiras_build.references import find_faults
 
 
