@@ -46,8 +46,19 @@ def pytest_configure(config):
     # A shell's background job ignores Ctrl-C, and so would every program that tests stop by it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    _draw_the_same_examples_wherever_a_test_runs()
     if not hasattr(config, "workerinput"):
         compiled_once.open_session()
+
+
+def _draw_the_same_examples_wherever_a_test_runs():
+    """Hypothesis also draws constants of the modules that happen to be imported: others in a run of all tests than in one of a file.
+
+    Finding them parses each module of the package in each process that collects tests, half of what collecting costs.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    providers.is_local_module_file = lambda path: False
 
 
 @pytest.hookimpl(trylast=True)

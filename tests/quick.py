@@ -27,7 +27,12 @@ def has_quick_tests(path: Path) -> bool:
     return name in samples or any(fnmatchcase(name, pattern) for pattern in files)
 
 
+@cache
+def _ends(path: Path) -> tuple[str, ...]:
+    """How the names of a file's quick tests end; "", as all do, of a file that is quick as a whole."""
+    return tuple(rows()[1].get(path.relative_to(TESTS).as_posix(), ("",)))
+
+
 def is_quick(path: Path, name: str) -> bool:
     """Whether the test ``name`` of a file is quick."""
-    ends = rows()[1].get(path.relative_to(TESTS).as_posix())
-    return has_quick_tests(path) and (ends is None or name.endswith(tuple(ends)))
+    return has_quick_tests(path) and name.endswith(_ends(path))

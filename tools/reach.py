@@ -154,7 +154,7 @@ def idle_functions(file: str, text: str, called: set[int]) -> Iterator[Function]
             elif not any(isinstance(decorator, ast.Name) and decorator.id == "overload" for decorator in decorators):
                 yield Function(file, name, start, (child.end_lineno or start) - start + 1)
 
-    yield from visit(ast.parse(text), "")
+    yield from visit(row_reach.parsed(text), "")
 
 
 def measure(called: Mapping[str, set[int]]) -> list[FileReach]:
@@ -218,7 +218,7 @@ def run_options(kernels: Mapping[str, bytes]) -> None:
     _compile(count, ("sm_90",), "ptx", lineinfo=True)
     _compile(product, ("sm_90",), "ptx", opt_level=0, debug=True)
     _compile(product, ("sm_90", "sm_100"), "ptx", serializer="libnvvm")
-    _compile(product, ("sm_90",), "cubin", tile_group=8)
+    _compile(product, ("sm_90",), "cubin", tile_group=8, persistent=1)
     os.environ["TILEIRAS_CHECK"] = "2"
     _compile(product, ("sm_90",))
     del os.environ["TILEIRAS_CHECK"]

@@ -109,8 +109,14 @@ def _words() -> tuple[str, ...]:
 
 
 @cache
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a file: several looks at the package ask for it."""
+    return ast.parse(text)
+
+
+@cache
 def _tree(file: str) -> ast.Module:
-    return ast.parse((ROOT / file).read_text())
+    return parsed((ROOT / file).read_text())
 
 
 @cache

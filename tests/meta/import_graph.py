@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from typing import NamedTuple
 from tests.compiled_once import once
 from tileiras_build.pipeline.stages import PACKAGE
 from tileiras_build.reports.sass import cycles
+
+_PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # the fields that statements stand in
 
 
 class Statements(NamedTuple):
@@ -87,13 +90,21 @@ def statements() -> dict[str, Statements]:
 def _read(path: Path) -> Statements:
     imports: list[ast.Import | ast.ImportFrom] = []
     guarded: list[ast.ImportFrom] = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in _within(ast.parse(path.read_bytes())):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             imports.append(node)
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            inside = (inner for statement in node.body for inner in ast.walk(statement))
+            inside = (inner for statement in node.body for inner in (statement, *_within(statement)))
             guarded += (inner for inner in inside if isinstance(inner, ast.ImportFrom))
     return Statements(imports, guarded)
+
+
+def _within(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements inside, at any depth: no expression has one, and most of a tree is expressions."""
+    for part in _PARTS:
+        for child in getattr(node, part, ()):
+            yield child
+            yield from _within(child)
 
 
 @cache

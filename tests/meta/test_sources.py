@@ -7,15 +7,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib import metadata
-from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.compiled_once import once
 from tests.meta.import_graph import closure, module_files, statements
 from tileiras_build.bytecode.export import export_kernels
-from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import PACKAGE, STAGES, source_files
 from tileiras_build.scons_tool.packages import FATBIN, PACKED
@@ -96,12 +95,13 @@ def test_libraries_are_all_that_the_sources_import(stage):
 
 
 def trace(tmp_path: Path, first: list[str], calls: list) -> dict:
+    """What ``calls`` execute: "executed", "imported" and "libraries"; and what each returned."""
     path = tmp_path / "calls"
     path.write_bytes(pickle.dumps((first, calls)))
     command = [sys.executable, "-m", "tests.meta.trace_code", str(path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1]) | {"returned": pickle.loads(path.read_bytes())}
 
 
 def packages_above(path: str) -> set[str]:
@@ -130,42 +130,47 @@ def check(stage, traced: dict) -> None:
     assert sorted(set(traced["libraries"]) - set(stage.libraries) - HARMLESS.keys()) == []
 
 
-@pytest.fixture(scope="module")
-def bytecode():
-    """Bytecode of some example kernels, by name."""
-    return once(("bytecode of examples",), _bytecode)
+Files = dict[tuple[str, str, Job], bytes]  # artifacts by suffix, kernel and job
 
 
-def _bytecode() -> dict[str, bytes]:
+def bytecode() -> Files:
+    """Bytecode of some example kernels, the same for each of JOBS and OTHER_JOBS."""
     files = ((ROOT / "examples/kernels" / file, names) for file, names in KERNELS.items())
-    return {name: data for path, names in files for name, data in export_kernels(path, names).items()}
+    made = {name: data for path, names in files for name, data in export_kernels(path, names).items()}
+    return {(STAGES[0].suffix, name, job): data for name, data in made.items() for job in (*JOBS, *OTHER_JOBS)}
+
+
+def lowered(position: int) -> tuple[dict, Files]:
+    """What is executed to make a stage's artifacts of those of the stage before it, and the artifacts."""
+    return once(("lowered examples", position), lambda: _lowered(position))
+
+
+def _lowered(position: int) -> tuple[dict, Files]:
+    source, stage = STAGES[position - 1 : position + 1]
+    given = lowered(position - 1)[1] if position > 1 else bytecode()
+    calls = [
+        (LOWER, (data, suffix, stage.suffix, each, name))
+        for (suffix, name, job), data in given.items()
+        if suffix == source.suffix
+        for each in (job, *([LIBNVVM] if name == "softmax_f32" and job == JOBS[0] else []))
+    ]
+    with TemporaryDirectory() as folder:
+        traced = trace(Path(folder), [LOWER, *functions(source, stage)], calls)
+    made: Files = {}
+    for (_, (*_, job, name)), files in zip(calls, traced.pop("returned")):
+        made |= {(suffix, name, job): data for suffix, data in files.items() if job != LIBNVVM}
+    return traced, made
 
 
 @pytest.fixture(scope="module")
-def artifacts(bytecode):
-    """(suffix, kernel, job) to the bytes of every artifact, for each of JOBS and OTHER_JOBS."""
-    return once(("artifacts of examples",), lambda: _artifacts(bytecode))
+def artifacts() -> Files:
+    """All artifacts of the examples."""
+    return dict(row for made in (bytecode(), *(lowered(n)[1] for n in range(1, len(STAGES)))) for row in made.items())
 
 
-def _artifacts(bytecode):
-    jobs = (*JOBS, *OTHER_JOBS)
-    made = {(".tilebc", name, job): data for name, data in bytecode.items() for job in jobs}
-    for before, stage in pairwise(STAGES):
-        for name in bytecode:
-            for job in jobs:
-                files = lower(made[before.suffix, name, job], before.suffix, stage.suffix, job)
-                made |= {(suffix, name, job): data for suffix, data in files.items()}
-    return made
-
-
-@pytest.mark.parametrize(("source", "stage"), list(pairwise(STAGES)), ids=lambda stage: stage.name)
-def test_sources_cover_what_is_executed(source, stage, artifacts, tmp_path):
-    calls = []
-    for (suffix, name, job), data in artifacts.items():
-        if suffix == source.suffix:
-            more = [LIBNVVM] if name == "softmax_f32" and job is JOBS[0] else []
-            calls += [(LOWER, (data, suffix, stage.suffix, each, name)) for each in (job, *more)]
-    check(stage, trace(tmp_path, [LOWER, *functions(source, stage)], calls))
+@pytest.mark.parametrize("position", range(1, len(STAGES)), ids=lambda position: STAGES[position].name)
+def test_sources_cover_what_is_executed(position):
+    check(STAGES[position], lowered(position)[0])
 
 
 def test_sources_cover_what_an_export_executes(tmp_path):

@@ -1,7 +1,8 @@
 """Runs calls in an interpreter of their own and says whose code they executed: ``python -m tests.meta.trace_code FILE``.
 
-FILE is a pickle of (functions to import first, [(function, arguments), …]). Prints JSON: the package's files whose
-functions were executed and whose modules were imported, and the distributions whose Python functions were executed.
+FILE is a pickle of (functions to import first, [(function, arguments), …]) and becomes one of what the calls returned.
+Prints JSON: the package's files whose functions were executed and whose modules were imported, and the distributions whose
+Python functions were executed.
 """
 
 import cProfile
@@ -27,9 +28,9 @@ def main(path: str) -> None:
     functions = [(load(name), arguments) for name, arguments in calls]
     profiler = cProfile.Profile(builtins=False)  # counts in C: a profile function costs more than the calls
     profiler.enable()
-    for function, arguments in functions:
-        function(*arguments)
+    returned = [function(*arguments) for function, arguments in functions]
     profiler.disable()
+    Path(path).write_bytes(pickle.dumps(returned))
     executed = _executed(profiler)
     files = [getattr(module, "__file__", None) for module in sys.modules.values()]
     print(

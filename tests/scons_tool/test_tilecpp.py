@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
 from tests.scons_tool.test_build import Project, steps_of
 from tests.scons_tool.ways_to_change import Way, in_place, renamed, write
 from tests.tilecpp.toolkit import make_toolkit
@@ -79,9 +80,13 @@ class Library(Project):
 
 
 @pytest.fixture(scope="module")
-def builds(tmp_path_factory):
+def builds():
     """What builds before and after all changes make: incremental, from the cache, clean."""
-    project, cache = Library(tmp_path_factory.mktemp("ways"), WAYS), f"cache={tmp_path_factory.mktemp('cache')}"
+    return once(("ways to change C++",), _builds)
+
+
+def _builds() -> dict[str, tuple[dict[str, str], list[str]]]:
+    project, cache = Library(shared_folder(), WAYS), f"cache={shared_folder()}"
     made = {"before": project.bytecode(cache), "unchanged": project.bytecode(cache)}
     for name, way in WAYS.items():
         way.change(project.folder / stem(name))

@@ -18,7 +18,9 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tests.compiled_once import once
 from tests.runtime.fake_libcuda import compiler, cuda_include, run
 from tileiras_build import emulator
 from tileiras_build.emulator.tensor_map import TensorMap
@@ -40,14 +42,21 @@ _SWIZZLES = ("none", "32B", "64B", "128B", "128B_ATOM_32B")
 
 
 def build(folder: Path) -> Path:
-    """Compile the driver and its NVML into ``folder``, under the names that programs look for; skips where there is no
-    compiler."""
-    library = folder / "libcuda.so.1"
+    """Write the compiled driver and its NVML into ``folder``, under the names that programs look for; skips where there is
+    no compiler."""
+    for name, code in once(("strict driver",), _compiled).items():
+        (folder / name).write_bytes(code)
+    (folder / "libcuda.so").symlink_to("libcuda.so.1")
+    return folder / "libcuda.so.1"
+
+
+def _compiled() -> dict[str, bytes]:
     flags = [*FLAGS, "-Wl,-soname,libcuda.so.1", "-isystem", cuda_include()]
-    run([compiler("cc"), *flags, "-o", library, HERE / "strict_driver.c", "-ldl", "-lpthread"])
-    run([compiler("cc"), *FLAGS, "-o", folder / "libnvidia-ml.so.1", HERE / "nvml.c"])
-    (folder / "libcuda.so").symlink_to(library.name)
-    return library
+    with TemporaryDirectory() as folder:
+        library, nvml = Path(folder, "libcuda.so.1"), Path(folder, "libnvidia-ml.so.1")
+        run([compiler("cc"), *flags, "-o", library, HERE / "strict_driver.c", "-ldl", "-lpthread"])
+        run([compiler("cc"), *FLAGS, "-o", nvml, HERE / "nvml.c"])
+        return {path.name: path.read_bytes() for path in (library, nvml)}
 
 
 class StrictDriver:
