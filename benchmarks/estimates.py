@@ -143,9 +143,10 @@ def row(
         return (*head, "-", error.id, *["-"] * (len(chosen.header(triton)) - len(HEADS) - 2))
     [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
     problem = build.problem(case, small=False)
-    programs = _programs(manifest, problem)
+    asked = _programs(manifest, problem, target)
+    programs = replace(asked, grid=tuple(problem["variants"]["full"]["grid"]), programs=0)
     [kernel] = read_kernels(artifacts.cubin).values()
-    ours = estimate(kernel, launched(kernel, programs, problem["persistent"]))
+    ours = estimate(kernel, asked if asked.programs else launched(kernel, programs, problem["persistent"]))
     peers = [_estimate_peer(code, target, programs, problem["persistent"])]
     if triton:
         peers.append(triton_peer.best(case, problem["variants"]["full"], target, launched))
@@ -157,14 +158,14 @@ def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[s
     return (*chosen.described(peer), "-" if peer is None else f"{ours.clocks / peer.clocks:.2f}")
 
 
-def _programs(manifest: Manifest, problem: dict[str, Any]) -> Launch:
-    """The full problem of ``gpu/build.py``, with a grid of tile programs."""
+def _programs(manifest: Manifest, problem: dict[str, Any], target: Target) -> Launch:
+    """The full problem of ``gpu/build.py``, with a grid of tile programs, or of what takes them in turns (``--tune persistent=1``)."""
     variant = problem["variants"]["full"]
     arrays = [argument.name for argument in manifest.arguments if argument.kind != "scalar"]
     scalars = [argument.name for argument in manifest.arguments if argument.kind == "scalar"]
     settings = {name: "x".join(map(str, shape)) for name, shape in zip(arrays, variant["shapes"], strict=True)}
     settings |= {name: str(value) for name, value in zip(scalars, variant["scalars"], strict=True)}
-    return launch_of_manifest(manifest, settings, tuple(variant["grid"]))
+    return launch_of_manifest(manifest, settings, tuple(variant["grid"]), machine_of(target).multiprocessors)
 
 
 def launched(kernel: Kernel, programs: Launch, persistent: bool) -> Launch:

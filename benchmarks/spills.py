@@ -72,9 +72,11 @@ def main() -> int:
 
 
 def _shown(found: Found) -> Found:
-    """Say at once what spills: all kernels take minutes."""
+    """Say at once what spills or is refused: all kernels take minutes."""
     if found.ours:
         print(*_cells(found), sep="\t", file=sys.stderr, flush=True)
+    if found.refused:
+        print(found.name, found.sm, found.refused, sep="\t", file=sys.stderr, flush=True)
     return found
 
 

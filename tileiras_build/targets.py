@@ -377,6 +377,8 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "redux_i32": _from(80),
     "l2_policy": _from(80),  # createpolicy, .L2::cache_hint
     "atomic_add_f16x2": _from(80),
+    # At half the rate of f32, elsewhere at a 32nd or 64th (CUDA C++ Programming Guide, throughput of arithmetic instructions).
+    "f64_native": _only(80, 90, 100),
     "xorsign_abs": _from(86),
     # sm_89
     "mma_fp8": _from(89),  # accepted; emulated by f16 products unless mma_fp8_native

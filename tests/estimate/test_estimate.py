@@ -46,6 +46,23 @@ def product(sm, side=512):
     return estimated(PRODUCT, sm, (side // 128, side // 128, 1), *(f"{name}={side}x{side}" for name in "abc"))
 
 
+def test_tile_programs_that_clusters_take_in_turns():
+    """On a GPU of three multiprocessors: each is counted once, and the CTA with the most of them decides how long it takes."""
+    artifacts = emulated_kernels.assembled(KERNELS, PRODUCT, "sm_90", persistent=1)
+    row = read_launch_manifest(artifacts.manifest).kernels[PRODUCT]
+    together = 3 * row.grid.persistent
+
+    def launched(tiles):
+        settings = read_settings(f"{name}={128 * tiles}x{128 * tiles}" for name in "abc")
+        launch = launch_of_manifest(row, settings, (tiles, tiles, 1), 3)
+        assert launch.grid == (min(tiles**2, together), 1, 1) and launch.programs == tiles**2
+        return estimate(_disassembled(artifacts.cubin), launch)
+
+    for tiles in (1, 2, 3):
+        assert launched(tiles).multiply_adds == pytest.approx((128 * tiles) ** 3)
+    assert together == 3 and launched(2).timeline.clocks > 1.5 * launched(1).timeline.clocks
+
+
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
 def test_a_product_multiplies_as_often_as_its_sizes_say(sm):
     """By mma.sync, wgmma and tcgen05, with loops of 8 and 16 steps: nothing is counted that is not executed."""

@@ -36,10 +36,11 @@ INSTRUCTIONS = {
     "llvm.nvvm.bar.warp.sync": "bar.warp.sync $0;",
     "llvm.nvvm.cp.async.commit.group": "cp.async.commit_group;",
     "llvm.nvvm.cp.async.wait.group": "cp.async.wait_group $0;",
-    "llvm.nvvm.shfl.sync.idx.i32": "shfl.sync.idx.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.shfl.sync.bfly.i32": "shfl.sync.bfly.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.shfl.sync.up.i32": "shfl.sync.up.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.shfl.sync.down.i32": "shfl.sync.down.b32 $0, $2, $3, $4, $1;",
+    **{
+        f"llvm.nvvm.shfl.sync.{mode}.{type}": f"shfl.sync.{mode}.b32 $0, $2, $3, $4, $1;"
+        for mode in ("idx", "bfly", "up", "down")
+        for type in ("i32", "f32")
+    },
     "llvm.nvvm.ex2.approx.f32": "ex2.approx.f32 $0, $1;",
     "llvm.nvvm.ex2.approx.ftz.f32": "ex2.approx.ftz.f32 $0, $1;",
     "llvm.nvvm.rsqrt.approx.f": "rsqrt.approx.f32 $0, $1;",

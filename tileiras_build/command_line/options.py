@@ -213,6 +213,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     """The options of ``verify``."""
     _add_launch(parser)
     parser.add_argument("--sm", required=True, metavar="SM", help="the target whose code is emulated")
+    _add_tuning(parser)
     what = "do not fail for one of the things that the ISA leaves open (docs/emulator.md, Findings); may be repeated"
     parser.add_argument("--silence", action="append", default=[], metavar="FINDING", help=what)
     _add_level(parser)

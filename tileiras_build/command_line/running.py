@@ -105,7 +105,8 @@ def _verified(options: argparse.Namespace, target: str) -> Iterator[dict[str, An
 
     silenced, level = _silenced(options.silence), read_level(options.opt)
     module, entries = _launches(options)
-    artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file)
+    tuning: dict[str, Any] = _tuning(options)
+    artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
     for entry in entries:
         inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
         wrong = [str(one) for one in expected.compare(emulate(artifacts, entry, inputs, silenced))]

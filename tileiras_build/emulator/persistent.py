@@ -18,11 +18,12 @@ MOST_PROGRAMS = (1 << 31) - (1 << 16)  # numbers of programs, and the next one o
 
 
 def expand(
-    kernel: dict, grid, params, count: int, started: Started | None
+    kernel: dict, grid, params, count: int, started: Started | None = None, apart: bool = False
 ) -> tuple[Shape, list[bytes], Started | None]:
     """What is launched of a kernel: its grid, its parameters, and who is told of each program.
 
-    ``count``: the parameters that the code has. Where all are given, so is the grid. With ``started`` each program has a CTA.
+    ``count``: the parameters that the code has. Where all are given, so is the grid. With ``started``, and where somebody tells
+    them ``apart``, each program has a CTA, or a cluster.
     """
     x, y, z = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
     given = [bytes(one) for one in params]
@@ -32,6 +33,11 @@ def expand(
     if programs > MOST_PROGRAMS:
         raise ValueError(f"a grid of {programs} tile programs is more than a persistent kernel can number")
     given += [struct.pack("<i", extent) for extent in (x, y, z)]
-    if started is None:
-        return (min(programs, CLUSTERS), 1, 1), given, None
-    return (programs, 1, 1), given, lambda place: started((place[0] % x, place[0] // x % y, place[0] // (x * y)))
+    clusters = programs if apart or started is not None else min(programs, CLUSTERS)
+    return (clusters, 1, 1), given, None if started is None else _told((x, y), started)
+
+
+def _told(plane: tuple[int, int], started: Started) -> Started:
+    """Who is told of clusters by their numbers is told of places in the grid of tile programs."""
+    x, y = plane
+    return lambda place: started((place[0] % x, place[0] // x % y, place[0] // (x * y)))

@@ -205,7 +205,7 @@ def _special_function(warp: Warp, one: Instruction) -> None:
     value = warp.real(one.operands[-1])
     if value is None or one.modifiers[:1] != ("RCP",):
         return warp.set(one.operands[0], None)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # lanes that are switched off hold anything
         return warp.set(one.operands[0], lanes.bits(np.float32(1) / value, (warp.raw(one.operands[-1]),)))
 
 

@@ -3,8 +3,8 @@
     {"version": 2, "target": "sm_90a", "kernels": {entry: {
         "params": [{"name", "kind", "size", "offset", "role", "argument", "axis", "element", "access", "divisible_by",
                     "minimum", "maximum", "value"}...], "param_sizes": [bytes...],
-        "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...], "group": n},
-        "threads_per_cta": 128,
+        "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...], "group": n,
+        "persistent": n}, "threads_per_cta": 128,
         "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
@@ -16,6 +16,11 @@ map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides i
 into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the number of a pointer
 parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n, "over": d}``: an integer
 parameter times n, then divided by d (1 where absent); the kernel relies on it being a multiple. An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
+
+``grid.persistent`` is there where CTAs run tile programs one after the other (``tileaa-make-persistent``): as many fit on a
+multiprocessor at once; of PTX that was not assembled it is 1. The launcher gives the extents of the grid that it was asked for
+as the parameters of the role ``grid``, in this order x, y and z, and launches along x no more CTAs, or clusters of them, than
+there are tile programs; more than fit at once are right, and slower.
 
 ``shared_memory`` is in bytes; all of a kernel is dynamic where it takes more than every kernel may (``targets.py``), and
 the launcher asks for that with ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.

@@ -42,9 +42,17 @@ def handed_on(out):
     ct.atomic_xchg(out, x + 1, value + 1, memory_order=ct.MemoryOrder.RELEASE)
 
 
+@ct.kernel
+def one_place(out):
+    """out[x modulo 3] = x."""
+    x = ct.bid(0)
+    ct.store(out, (x % 3,), ct.full((1,), x, ct.int32))
+
+
 CASES = [
     Case("softmax", softmax, (ROWS, ROWS)),
     Case("counts", counts, (COUNTS, COUNTS)),
     Case("odd", odd, (COUNTS,)),
+    Case("one_place", one_place, (COUNTS,)),
     Case("handed_on", handed_on, (COUNTS,)),
 ]

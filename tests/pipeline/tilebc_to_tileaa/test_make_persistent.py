@@ -135,7 +135,18 @@ def test_clusters_stay_whole():
 def test_the_emulator_lets_programs_follow_each_other():
     """Its launches would prove nothing otherwise; and numbers of programs stay in 32 bits."""
     kernel = compiled(PLACED, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
-    grid, params, _ = emulator.persistent.expand(kernel, (5, 9, 2), [b"1234"], 4, None)
+    grid, params, _ = emulator.persistent.expand(kernel, (5, 9, 2), [b"1234"], 4)
     assert grid == (CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
     with pytest.raises(ValueError, match="more than a persistent kernel can number"):
-        emulator.persistent.expand(kernel, (MOST_PROGRAMS, 2, 1), [b"1234"], 4, None)
+        emulator.persistent.expand(kernel, (MOST_PROGRAMS, 2, 1), [b"1234"], 4)
+
+
+def test_races_are_looked_for_between_programs():
+    """Not only between CTAs that take several in turns: programs 0 and 3 write one place, which one CTA runs."""
+    out = aligned(np.zeros(16, np.int32))
+    memory = emulator.Memory()
+    memory.map(out.ctypes.data, out.nbytes)
+    artifacts = compiled(KERNELS, "one_place", "sm_80", persistent=1)
+    parameters = pack_arguments(cases(KERNELS)["one_place"], [out])
+    with pytest.raises(emulator.EmulatorError, match="nothing orders the two"):
+        emulator.launch(artifacts, "one_place", (CLUSTERS + 1, 1, 1), parameters, memory=memory, check_blocks=True)

@@ -35,91 +35,88 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %3 = llvm.mlir.constant(0 : i32) : i32
     %4 = llvm.icmp "eq" %2, %3 : i32
     %5 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
-    %6 = llvm.ptrtoint %5 : !llvm.ptr<3> to i32
-    %7 = llvm.mlir.constant(8192 : i32) : i32
-    %8 = llvm.mlir.constant(1 : i32) : i32
-    %9 = llvm.mlir.constant(8200 : i32) : i32
-    %10 = llvm.mlir.constant(8208 : i32) : i32
-    %11 = llvm.mlir.constant(4 : i32) : i32
-    %12 = llvm.mlir.constant(8216 : i32) : i32
-    %13 = llvm.mlir.constant(5 : i32) : i32
-    %14 = llvm.lshr %2, %13 : i32
-    %15 = llvm.mlir.constant(32 : i32) : i32
-    %16, %17 = gpu.shuffle idx %14, %3, %15 : i32
-    %18 = llvm.icmp "uge" %16, %11 : i32
-    %19 = llvm.mlir.constant(-1 : i32) : i32
-    %20 = llvm.mlir.constant(16 : i32) : i32
-    %21 = llvm.mlir.constant(4096 : i32) : i32
-    %22 = llvm.mlir.constant(64 : i32) : i32
-    %23 = llvm.sext %a3 : i32 to i64
+    %6 = llvm.mlir.constant(8192) : i64
+    %7 = llvm.mlir.constant(1 : i32) : i32
+    %8 = llvm.mlir.constant(8200) : i64
+    %9 = llvm.mlir.constant(8208) : i64
+    %10 = llvm.mlir.constant(4 : i32) : i32
+    %11 = llvm.mlir.constant(8216) : i64
+    %12 = llvm.mlir.constant(5 : i32) : i32
+    %13 = llvm.lshr %2, %12 : i32
+    %14 = llvm.mlir.constant(32 : i32) : i32
+    %15, %16 = gpu.shuffle idx %13, %3, %14 : i32
+    %17 = llvm.icmp "uge" %15, %10 : i32
+    %18 = llvm.mlir.constant(-1 : i32) : i32
+    %19 = llvm.ptrtoint %5 : !llvm.ptr<3> to i32
+    %20 = llvm.mlir.constant(8192 : i32) : i32
+    %21 = llvm.mlir.constant(16 : i32) : i32
+    %22 = llvm.mlir.constant(4096 : i32) : i32
+    %23 = llvm.mlir.constant(64 : i32) : i32
+    %24 = llvm.sext %a3 : i32 to i64
     llvm.cond_br %4, ^bb1, ^bb2
   ^bb1:
-    %24 = llvm.add %6, %7 : i32
-    %25 = llvm.inttoptr %24 : i32 to !llvm.ptr<3>
+    %25 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
     %26 = builtin.unrealized_conversion_cast %25 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     %27 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %28 = builtin.unrealized_conversion_cast %8 : i32 to index
+    %28 = builtin.unrealized_conversion_cast %7 : i32 to index
     nvgpu.mbarrier.init %26[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %29 = llvm.add %6, %9 : i32
-    %30 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
-    %31 = builtin.unrealized_conversion_cast %30 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %31[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %32 = llvm.add %6, %10 : i32
-    %33 = llvm.inttoptr %32 : i32 to !llvm.ptr<3>
-    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %35 = builtin.unrealized_conversion_cast %11 : i32 to index
-    nvgpu.mbarrier.init %34[%27], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %36 = llvm.add %6, %12 : i32
-    %37 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
-    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %38[%27], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %29 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %30 = builtin.unrealized_conversion_cast %29 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %30[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %31 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %32 = builtin.unrealized_conversion_cast %31 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %33 = builtin.unrealized_conversion_cast %10 : i32 to index
+    nvgpu.mbarrier.init %32[%27], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %34 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %35 = builtin.unrealized_conversion_cast %34 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %35[%27], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
-    llvm.cond_br %18, ^bb3, ^bb8
+    llvm.cond_br %17, ^bb3, ^bb8
   ^bb3:
-    %39 = nvvm.elect.sync %19 : (i32) -> !llvm.struct<(i32, i1)>
-    %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %40, ^bb4, ^bb7
+    %36 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
+    %37 = llvm.extractvalue %36[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %37, ^bb4, ^bb7
   ^bb4:
     nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
-    %41 = llvm.add %6, %7 : i32
-    %42 = llvm.add %41, %20 : i32
-    %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
-    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %45 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %46 = builtin.unrealized_conversion_cast %8 : i32 to i1
+    %38 = llvm.add %19, %20 : i32
+    %39 = llvm.add %38, %21 : i32
+    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
+    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %42 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %43 = builtin.unrealized_conversion_cast %7 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %47 = nvgpu.mbarrier.try_wait.parity %44[%45], %46 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %47, ^bb6, ^bb5
+    %44 = nvgpu.mbarrier.try_wait.parity %41[%42], %43 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %44, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    %48 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
-    %49 = builtin.unrealized_conversion_cast %48 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %50 = builtin.unrealized_conversion_cast %21 : i32 to index
-    nvgpu.mbarrier.arrive.expect_tx %49[%45], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %51 = llvm.mul %a1, %15 : i32
-    %52 = llvm.mul %a4, %22 : i32
-    %53 = llvm.inttoptr %6 : i32 to !llvm.ptr<3>
-    %54 = builtin.unrealized_conversion_cast %53 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
-    %55 = builtin.unrealized_conversion_cast %51 : i32 to index
-    %56 = builtin.unrealized_conversion_cast %52 : i32 to index
-    nvgpu.tma.async.load %0[%55, %56], %49[%45] to %54 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
+    %45 = llvm.inttoptr %38 : i32 to !llvm.ptr<3>
+    %46 = builtin.unrealized_conversion_cast %45 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %47 = builtin.unrealized_conversion_cast %22 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %46[%42], %47 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %48 = llvm.mul %a1, %14 : i32
+    %49 = llvm.mul %a4, %23 : i32
+    %50 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
+    %51 = builtin.unrealized_conversion_cast %50 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
+    %52 = builtin.unrealized_conversion_cast %48 : i32 to index
+    %53 = builtin.unrealized_conversion_cast %49 : i32 to index
+    nvgpu.tma.async.load %0[%52, %53], %46[%42] to %51 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
     llvm.br ^bb11
   ^bb7:
     llvm.br ^bb11
   ^bb8:
-    %57 = llvm.add %6, %7 : i32
-    %58 = llvm.inttoptr %57 : i32 to !llvm.ptr<3>
-    %59 = builtin.unrealized_conversion_cast %58 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %60 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %61 = builtin.unrealized_conversion_cast %3 : i32 to i1
+    %54 = llvm.add %19, %20 : i32
+    %55 = llvm.inttoptr %54 : i32 to !llvm.ptr<3>
+    %56 = builtin.unrealized_conversion_cast %55 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %57 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %58 = builtin.unrealized_conversion_cast %3 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %62 = nvgpu.mbarrier.try_wait.parity %59[%60], %61 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %62, ^bb10, ^bb9
+    %59 = nvgpu.mbarrier.try_wait.parity %56[%57], %58 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %59, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
     llvm.br ^bb11

@@ -189,151 +189,147 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %4 = llvm.mlir.constant(0 : i32) : i32
     %5 = llvm.icmp "eq" %3, %4 : i32
     %6 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
-    %7 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
-    %8 = llvm.mlir.constant(12288 : i32) : i32
-    %9 = llvm.mlir.constant(1 : i32) : i32
-    %10 = llvm.mlir.constant(12296 : i32) : i32
-    %11 = llvm.mlir.constant(12304 : i32) : i32
-    %12 = llvm.mlir.constant(12312 : i32) : i32
-    %13 = llvm.mlir.constant(12336 : i32) : i32
-    %14 = llvm.mlir.constant(12344 : i32) : i32
-    %15 = llvm.mlir.constant(5 : i32) : i32
-    %16 = llvm.lshr %3, %15 : i32
-    %17 = llvm.mlir.constant(32 : i32) : i32
-    %18, %19 = gpu.shuffle idx %16, %4, %17 : i32
-    %20 = llvm.icmp "eq" %18, %4 : i32
+    %7 = llvm.mlir.constant(12288) : i64
+    %8 = llvm.mlir.constant(1 : i32) : i32
+    %9 = llvm.mlir.constant(12296) : i64
+    %10 = llvm.mlir.constant(12304) : i64
+    %11 = llvm.mlir.constant(12312) : i64
+    %12 = llvm.mlir.constant(12336) : i64
+    %13 = llvm.mlir.constant(12344) : i64
+    %14 = llvm.mlir.constant(5 : i32) : i32
+    %15 = llvm.lshr %3, %14 : i32
+    %16 = llvm.mlir.constant(32 : i32) : i32
+    %17, %18 = gpu.shuffle idx %15, %4, %16 : i32
+    %19 = llvm.icmp "eq" %17, %4 : i32
+    %20 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
     %21 = llvm.mlir.constant(12320 : i32) : i32
     %22 = llvm.mlir.constant(4 : i32) : i32
-    %23 = llvm.icmp "uge" %18, %22 : i32
+    %23 = llvm.icmp "uge" %17, %22 : i32
     %24 = llvm.mlir.constant(-1 : i32) : i32
-    %25 = llvm.mlir.constant(262143 : i32) : i32
-    %26 = llvm.mlir.constant(-9223301530671644672) : i64
-    %27 = llvm.mlir.constant(8192 : i32) : i32
-    %28 = llvm.mlir.constant(2) : i64
-    %29 = llvm.mlir.constant(true) : i1
-    %30 = llvm.mlir.constant(16 : i32) : i32
-    %31 = llvm.mlir.constant(128 : i32) : i32
+    %25 = llvm.mlir.constant(12288 : i32) : i32
+    %26 = llvm.mlir.constant(262143 : i32) : i32
+    %27 = llvm.mlir.constant(-9223301530671644672) : i64
+    %28 = llvm.mlir.constant(8192 : i32) : i32
+    %29 = llvm.mlir.constant(2) : i64
+    %30 = llvm.mlir.constant(true) : i1
+    %31 = llvm.mlir.constant(16 : i32) : i32
+    %32 = llvm.mlir.constant(12336 : i32) : i32
+    %33 = llvm.mlir.constant(128 : i32) : i32
     llvm.cond_br %5, ^bb1, ^bb2
   ^bb1:
-    %32 = llvm.add %7, %8 : i32
-    %33 = llvm.inttoptr %32 : i32 to !llvm.ptr<3>
-    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %35 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %36 = builtin.unrealized_conversion_cast %9 : i32 to index
-    nvgpu.mbarrier.init %34[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %37 = llvm.add %7, %10 : i32
-    %38 = llvm.inttoptr %37 : i32 to !llvm.ptr<3>
+    %34 = llvm.getelementptr %6[%7] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %35 = builtin.unrealized_conversion_cast %34 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %37 = builtin.unrealized_conversion_cast %8 : i32 to index
+    nvgpu.mbarrier.init %35[%36], %37 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %38 = llvm.getelementptr %6[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
     %39 = builtin.unrealized_conversion_cast %38 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %39[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %40 = llvm.add %7, %11 : i32
-    %41 = llvm.inttoptr %40 : i32 to !llvm.ptr<3>
-    %42 = builtin.unrealized_conversion_cast %41 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %42[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %43 = llvm.add %7, %12 : i32
-    %44 = llvm.inttoptr %43 : i32 to !llvm.ptr<3>
+    nvgpu.mbarrier.init %39[%36], %37 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %40 = llvm.getelementptr %6[%10] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %41[%36], %37 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %42 = llvm.getelementptr %6[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %43 = builtin.unrealized_conversion_cast %42 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %43[%36], %37 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %44 = llvm.getelementptr %6[%12] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
     %45 = builtin.unrealized_conversion_cast %44 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %45[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %46 = llvm.add %7, %13 : i32
-    %47 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
-    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %48[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %49 = llvm.add %7, %14 : i32
-    %50 = llvm.inttoptr %49 : i32 to !llvm.ptr<3>
-    %51 = builtin.unrealized_conversion_cast %50 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %51[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %45[%36], %37 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %46 = llvm.getelementptr %6[%13] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %47 = builtin.unrealized_conversion_cast %46 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %47[%36], %37 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    llvm.cond_br %20, ^bb3, ^bb4
+    llvm.cond_br %19, ^bb3, ^bb4
   ^bb3:
-    %52 = llvm.add %7, %21 : i32
-    %53 = llvm.inttoptr %52 : i32 to !llvm.ptr<3>
-    cute_nvgpu.arch.sm100.alloc_tmem %53 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
+    %48 = llvm.add %20, %21 : i32
+    %49 = llvm.inttoptr %48 : i32 to !llvm.ptr<3>
+    cute_nvgpu.arch.sm100.alloc_tmem %49 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
     cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit {cta_group = 1 : i64}
     llvm.br ^bb4
   ^bb4:
     nvvm.tcgen05.fence.before_thread_sync
     gpu.barrier
     nvvm.tcgen05.fence.after_thread_sync
-    %54 = llvm.add %7, %21 : i32
-    %55 = llvm.inttoptr %54 : i32 to !llvm.ptr<3>
-    %56 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %55 : (!llvm.ptr<3>) -> i32
+    %50 = llvm.add %20, %21 : i32
+    %51 = llvm.inttoptr %50 : i32 to !llvm.ptr<3>
+    %52 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %51 : (!llvm.ptr<3>) -> i32
     llvm.cond_br %23, ^bb5, ^bb8
   ^bb5:
-    %57 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %58 = llvm.extractvalue %57[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %58, ^bb6, ^bb7
+    %53 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %54 = llvm.extractvalue %53[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %54, ^bb6, ^bb7
   ^bb6:
     llvm.br ^bb23
   ^bb7:
     llvm.br ^bb23
   ^bb8:
-    %59 = llvm.add %7, %8 : i32
-    %60 = llvm.inttoptr %59 : i32 to !llvm.ptr<3>
-    %61 = builtin.unrealized_conversion_cast %60 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %62 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %63 = builtin.unrealized_conversion_cast %4 : i32 to i1
+    %55 = llvm.add %20, %25 : i32
+    %56 = llvm.inttoptr %55 : i32 to !llvm.ptr<3>
+    %57 = builtin.unrealized_conversion_cast %56 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %58 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %59 = builtin.unrealized_conversion_cast %4 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %64 = nvgpu.mbarrier.try_wait.parity %61[%62], %63 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %64, ^bb10, ^bb9
+    %60 = nvgpu.mbarrier.try_wait.parity %57[%58], %59 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %60, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
-    %65 = llvm.and %7, %25 : i32
-    %66 = llvm.lshr %65, %22 : i32
-    %67 = llvm.zext %66 : i32 to i64
-    %68 = llvm.or %67, %26 : i64
-    %69 = llvm.add %7, %27 : i32
-    %70 = llvm.and %69, %25 : i32
-    %71 = llvm.lshr %70, %22 : i32
-    %72 = llvm.zext %71 : i32 to i64
-    %73 = llvm.or %72, %26 : i64
-    llvm.cond_br %20, ^bb11, ^bb14
+    %61 = llvm.and %20, %26 : i32
+    %62 = llvm.lshr %61, %22 : i32
+    %63 = llvm.zext %62 : i32 to i64
+    %64 = llvm.or %63, %27 : i64
+    %65 = llvm.add %20, %28 : i32
+    %66 = llvm.and %65, %26 : i32
+    %67 = llvm.lshr %66, %22 : i32
+    %68 = llvm.zext %67 : i32 to i64
+    %69 = llvm.or %68, %27 : i64
+    llvm.cond_br %19, ^bb11, ^bb14
   ^bb11:
-    %74 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %75 = llvm.extractvalue %74[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %75, ^bb12, ^bb13
+    %70 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %71 = llvm.extractvalue %70[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %71, ^bb12, ^bb13
   ^bb12:
     nvvm.tcgen05.fence.after_thread_sync
-    %76 = llvm.inttoptr %56 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.mma.SM100.umma %76, %68, %73, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %77 = llvm.add %73, %28 : i64
-    %78 = llvm.add %68, %28 : i64
-    cute_nvgpu.arch.mma.SM100.umma %76, %78, %77, %29 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %79 = llvm.add %59, %30 : i32
-    %80 = llvm.inttoptr %79 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %80 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %72 = llvm.inttoptr %52 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.mma.SM100.umma %72, %64, %69, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %73 = llvm.add %69, %29 : i64
+    %74 = llvm.add %64, %29 : i64
+    cute_nvgpu.arch.mma.SM100.umma %72, %74, %73, %30 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %75 = llvm.add %55, %31 : i32
+    %76 = llvm.inttoptr %75 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %76 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb13
   ^bb13:
     llvm.br ^bb14
   ^bb14:
-    llvm.cond_br %20, ^bb15, ^bb18
+    llvm.cond_br %19, ^bb15, ^bb18
   ^bb15:
-    %81 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %82 = llvm.extractvalue %81[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %82, ^bb16, ^bb17
+    %77 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %78 = llvm.extractvalue %77[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %78, ^bb16, ^bb17
   ^bb16:
-    %83 = llvm.add %7, %13 : i32
-    %84 = llvm.inttoptr %83 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %84 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %79 = llvm.add %20, %32 : i32
+    %80 = llvm.inttoptr %79 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %80 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb17
   ^bb17:
     llvm.br ^bb18
   ^bb18:
-    %85 = llvm.add %7, %13 : i32
-    %86 = llvm.inttoptr %85 : i32 to !llvm.ptr<3>
-    %87 = builtin.unrealized_conversion_cast %86 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %81 = llvm.add %20, %32 : i32
+    %82 = llvm.inttoptr %81 : i32 to !llvm.ptr<3>
+    %83 = builtin.unrealized_conversion_cast %82 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb19
   ^bb19:
-    %88 = nvgpu.mbarrier.try_wait.parity %87[%62], %63 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %88, ^bb20, ^bb19
+    %84 = nvgpu.mbarrier.try_wait.parity %83[%58], %59 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %84, ^bb20, ^bb19
   ^bb20:
     nvvm.memory_clobber
-    nvvm.barrier.cta.sync.aligned.count %9, %31 : (i32, i32) -> ()
-    llvm.cond_br %20, ^bb21, ^bb22
+    nvvm.barrier.cta.sync.aligned.count %8, %33 : (i32, i32) -> ()
+    llvm.cond_br %19, ^bb21, ^bb22
   ^bb21:
-    %89 = llvm.inttoptr %56 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.sm100.dealloc_tmem %89 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
+    %85 = llvm.inttoptr %52 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.sm100.dealloc_tmem %85 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
     llvm.br ^bb22
   ^bb22:
     llvm.br ^bb23

@@ -340,10 +340,10 @@ class Builder(ThreadCode):
         memory = self.pure(DynamicSharedMemoryOp, (), DYNAMIC_SHARED_MEMORY)
         return self.bridge(memory, pointer(SHARED))
 
-    def shuffle(self, mode: ShuffleMode, word: Value, argument: Value) -> SSAValue:
-        """The 32-bit ``word`` of another lane: ``argument`` says which, as the mode takes it."""
-        operands = (self.of(word, I32), self.of(argument, I32), self.constant(WARP, I32))
-        return self.operation(ShuffleOp, operands, (I32, I1), {"mode": _MODES[mode]}).results[0]
+    def shuffle(self, mode: ShuffleMode, word: Value, argument: Value, type: Attribute = I32) -> SSAValue:
+        """The ``word``, i32 or f32, of another lane: ``argument`` says which, as the mode takes it."""
+        operands = (self.of(word, type), self.of(argument, I32), self.constant(WARP, I32))
+        return self.operation(ShuffleOp, operands, (type, I1), {"mode": _MODES[mode]}).results[0]
 
     def subgroup_reduce(self, kind: ReduceKind, value: Value, type: Attribute) -> SSAValue:
         """The values of all lanes of the warp as one, in each of them."""

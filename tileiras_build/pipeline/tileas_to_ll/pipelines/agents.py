@@ -24,7 +24,7 @@ from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....dialects.nvvm import barriers, tensor_memory, warps
 from ...shared.accessors import number_of, numbers_of, owner, parent
-from ...shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
+from ...shared.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
@@ -87,8 +87,8 @@ def _initialize(e: KernelEmitter) -> None:
         for op in e.pipelines:
             stages, consumers = op.result.type.stages.data, number_of(op, "consumers") * ctas_of(op.result)
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
-                address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
-                at, first = mbarrier(e, e.b.pointer(address, SHARED))
+                offset = e.values[op.result] + MBARRIER_BYTES * number
+                at, first = mbarrier(e, e.b.offset(e.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:

@@ -56,6 +56,8 @@ def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode,
     if element.bits == 64:
         words = split_words(e, element, value)
         return join_words(e, element, [e.b.shuffle(mode, word, argument) for word in words])
+    if element.type == FLOAT:
+        return e.b.shuffle(mode, value, argument, FLOAT)
     return from_word(e, element, e.b.shuffle(mode, as_word(e, element, value), argument))
 
 

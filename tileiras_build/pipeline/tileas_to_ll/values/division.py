@@ -9,6 +9,11 @@ quotient that is near to a midpoint of some divisors. r is a remainder with its 
 
 That nothing overflows or underflows is asked of the divisors and of the largest and the smallest dividend of a thread; where
 it is not so, the thread divides each element by itself, or scales all of them. A quotient that is only rounded to f16 may underflow: it is zero.
+
+Where f64 is fast, such a thread multiplies by 1 / b in f64, times 1 + 2 ** -51: each of the three is rounded by 2 ** -53 at most, so
+that the product is above a / b, by less than 2 ** -50 of it. Without its last 3 bits it is a / b where that has 24 bits, as has
+a subnormal quotient that is a midpoint of two f32; else it is off by less than 8 of 2 ** 52 parts of its power of two, and midpoints
+are 16 of them away: ``|A 2 ** p - B M| >= 1`` with B below 2 ** 24. Zero, infinity and NaN come out as division has them.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from ...analysis.kinds import is_tile
 from ...analysis.narrow_sources import PAIR_TYPES
 from ...shared.accessors import given, owner, row, tile_type
 from ...shared.element_types import element_of
-from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32, vector
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I32, I64, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, LateInBlock, LateValue, Part, parked_together, taken
 from ..emission.thread_code import Value
 from .arithmetic import emit_elementwise
@@ -49,6 +54,8 @@ SCALE = 80
 STORING = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
 # The reciprocals of f32 come out right but for one: of 2 - 2 ** -23 it is just above a midpoint.
 NEWTON_STEPS = 2
+SPARE_BITS = 3
+ABOVE_ONE = 1 + 2.0**-51
 ALL_ONES = (1 << FRACTION_BITS) - 1
 
 
@@ -113,7 +120,10 @@ class _Shared:
         self.b.either(self._is_harmless(), lambda: ended(self._by_reciprocals), lambda: ended(self._otherwise))
 
     def _otherwise(self) -> list[Value]:
-        return self._scaled() if self._may_scale() else self._one_by_one()
+        if self._may_scale():
+            return self._scaled()
+        # Where registers are short, a pair of them for each f64 is too much.
+        return self._in_f64() if self.e.target.has("f64_native") and not self.packs else self._one_by_one()
 
     def _results(self, left: Sequence[Value]) -> list[Value]:
         """The result's registers, of what has left a way."""
@@ -186,6 +196,24 @@ class _Shared:
             for value in self._leaving([b.binary("fdiv", self._present(a), divisor, FLOAT) for a in part])
         ]
 
+    def _in_f64(self) -> list[Value]:
+        found: list[Value] = []
+        for divisor, group in self._groups():
+            reciprocal = self._wide_reciprocal(divisor)
+            found += [self._wide_quotient(self._present(a), reciprocal) for a in group]
+        return found
+
+    def _wide_reciprocal(self, divisor: SSAValue) -> SSAValue:
+        b = self.b
+        found = b.binary("fdiv", b.float_constant(1.0, DOUBLE), b.cast("fpext", divisor, DOUBLE), DOUBLE)
+        return b.binary("fmul", found, b.float_constant(ABOVE_ONE, DOUBLE), DOUBLE)
+
+    def _wide_quotient(self, a: SSAValue, reciprocal: SSAValue) -> SSAValue:
+        b = self.b
+        product = b.binary("fmul", b.cast("fpext", a, DOUBLE), reciprocal, DOUBLE)
+        kept = b.and_(b.bitcast(product, I64), -1 << SPARE_BITS, I64)
+        return b.cast("fptrunc", b.bitcast(kept, DOUBLE), FLOAT)
+
     def _may_scale(self) -> bool:
         """Whether powers of two bring each dividend and divisor to where their quotient is exact, or zero as f16."""
         return self.narrow == HALF and is_share(self.op)
@@ -244,13 +272,12 @@ class _Shared:
             a = a if scale is None else b.binary("fmul", a, scale, type)
             first = b.binary("fmul", a, reciprocal, type)
             excess = b.issue(FMAOp, divisor, first, b.negate(a), type=type)
-            return b.issue(FMAOp, b.negate(excess), reciprocal, first, type=type)
-
-        both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
+            return b.issue(FMAOp, excess, b.negate(reciprocal), first, type=type)
 
         def quotients(calls: list[tuple[SSAValue]]) -> list[Value]:
             if scale is not None or not has_pairs(self.e, FLOAT):  # rarely run: pairs take two registers side by side
                 return [quotient(a, divisor, reciprocal) for (a,) in calls]
+            both = pair(b, divisor, divisor), pair(b, reciprocal, reciprocal)
             return in_pairs(b, calls, lambda a: quotient(a, *both, PAIR), lambda a: quotient(a, divisor, reciprocal))
 
         return [
