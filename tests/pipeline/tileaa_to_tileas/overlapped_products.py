@@ -193,6 +193,22 @@ def of_one_stage(a, b, c, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def of_slices(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) ** 2 @ v in tf32, of which a tile of v comes a slice at a time: in a loop of its own in each iteration."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO).astype(ct.tfloat32)
+    total = ct.zeros((M, 16 * D), dtype=ct.float32)
+    other = ct.zeros((M, 16 * D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO).astype(ct.tfloat32)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, 16 * D), padding_mode=ZERO).astype(ct.tfloat32)
+        total = ct.mma((scores * scores).astype(ct.tfloat32), values, total)
+        values = ct.load(v, (step, 1), (N, 16 * D), padding_mode=ZERO).astype(ct.tfloat32)
+        other = ct.mma(ct.abs(scores).astype(ct.tfloat32), values, other)
+    ct.store(out, (ct.bid(0), 0), total + other)
+
+
+@ct.kernel
 def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = 3 (a @ b), tile by tile of rows: one sum after the other, of the same tiles."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
@@ -245,5 +261,6 @@ CASES = [
     _case("of_one_stage", of_one_stage, "float16", (64, 512, 64)),
     _case("of_two_widths", of_two_widths, "float16", (64, 128, 64)),
     _case("of_itself_and_turned", of_itself_and_turned, "float16", (128, 128, 128)),
+    _case("of_slices", of_slices, "float32", (128, 64, 32)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),
 ]

@@ -47,6 +47,6 @@ def test_operands_that_the_loop_computes_are_not_there_ahead():
     assert found.count("if") == 1  # the first product's; the second's left operand is stored in the loop
 
 
-@pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back", "of_one_stage"])
+@pytest.mark.parametrize("name", ["weighted_steps", "weighted_bf16", "fed_back", "of_one_stage", "of_slices"])
 def test_proof_of_pipelines(name):
     assert check_pipelines(scheduled_case(KERNELS, name, "sm_100")) > 0

@@ -6,8 +6,7 @@ Out:   such a loop with the next iteration's product right behind that reading, 
        first iteration's product before the loop. It runs while threads compute with the sum that they have read.
 After: overlap_products (it leaves loops of which more can be issued ahead). Before: assign_scratch.
 Sound: a barrier stands between the reading of the sum and the product that overwrites it. The stage that the product
-       waits for is filled without anything that comes after it here: tiles are fetched in the program's order, each takes
-       the place of one of an earlier iteration, and what reads those has been issued.
+       waits for is filled without anything that comes after it here (``fetch_order.py``).
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ from ..analysis.operand_chains import is_zero, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, last_op
+from .fetch_order import comes_ahead
 from .inserted import runs_at
-from .overlap_products import BARRIER, at_its_stage, has_two_stages, users
+from .overlap_products import BARRIER, at_its_stage, has_two_stages, pipelines_of, users
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -68,7 +68,7 @@ def _issue(product: TableOperation) -> _Issue | None:
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
     if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
         return None
-    if not has_two_stages(product):
+    if not (has_two_stages(product) and comes_ahead(pipelines_of(product), reads[0])):
         return None
     barrier = _barrier_before(product)
     if not barrier:

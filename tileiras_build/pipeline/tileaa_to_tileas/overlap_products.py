@@ -183,7 +183,7 @@ def _late(block: Block, last: TableOperation) -> list[Operation]:
     return _with_barriers(found, block)
 
 
-def _pipelines(product: TableOperation) -> set[SSAValue]:
+def pipelines_of(product: TableOperation) -> set[SSAValue]:
     """The pipelines of the stages that a product reads: what the loads to its buffers fill."""
     places = ((product.lhs, product.lhs_stage), (product.rhs, product.rhs_stage))
     buffers = [buffer for buffer, stage in places if stage is not None]
@@ -192,7 +192,7 @@ def _pipelines(product: TableOperation) -> set[SSAValue]:
 
 def at_its_stage(product: TableOperation, name: str) -> list[TableOperation]:
     """The operations of that name, in the block of a product, on a stage that it reads."""
-    pipelines = _pipelines(product)
+    pipelines = pipelines_of(product)
     found = (row(op) for op in block_of(product).ops if op.name == f"nv_tileas.async.pipeline.{name}")
     return [op for op in found if op.pipeline in pipelines]
 
