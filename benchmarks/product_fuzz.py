@@ -1,9 +1,10 @@
 """Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
 
-    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--races] [--jobs 2]
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
-that are more than registers or shared memory hold.
+that are more than registers or shared memory hold. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
+many more kernels in the same time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
@@ -20,10 +22,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.fuzz.compare_products import Difference, compare_kernel
-from tests.fuzz.product_kernels import random_kernel
+from tests.fuzz.product_kernels import ProductKernel, random_kernel
+from tests.fuzz.prove_products import prove_kernel
 from tileiras_build.targets import parse_targets
 
 SECONDS = 300  # of one kernel, on all targets
+Look = Callable[[ProductKernel, tuple[str, ...], Path], Iterable[Difference]]
 
 
 def main() -> int:
@@ -35,8 +39,9 @@ def main() -> int:
     targets = tuple(target.name for target in parse_targets(options.sm))
     seeds = range(options.first, options.first + options.count)
     faults: Counter[str] = Counter()
+    look = prove_kernel if options.proofs else partial(compare_kernel, races=options.races)
     with Pool(options.jobs, maxtasksperchild=20) as pool:
-        for found in pool.imap_unordered(partial(_faults, targets, options.large, options.races), seeds):
+        for found in pool.imap_unordered(partial(_faults, look, targets, options.large), seeds):
             for fault in found:
                 print(fault, flush=True)
                 faults[fault.target] += 1
@@ -50,18 +55,20 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--sm", default="80,90,100,120")
     parser.add_argument("--large", action="store_true", help="large tiles")
-    parser.add_argument("--races", action="store_true", help="check for races, too")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--races", action="store_true", help="check for races, too")
+    kinds.add_argument("--proofs", action="store_true", help="compile alone, with proofs behind passes")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", type=int, metavar="SEED")
     return parser.parse_args()
 
 
-def _faults(targets: tuple[str, ...], large: bool, races: bool, seed: int) -> list[Difference]:
+def _faults(look: Look, targets: tuple[str, ...], large: bool, seed: int) -> list[Difference]:
     signal.signal(signal.SIGALRM, _expire)
     signal.alarm(SECONDS)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return list(compare_kernel(random_kernel(seed, large), targets, Path(folder), races))
+            return list(look(random_kernel(seed, large), targets, Path(folder)))
     except TimeoutError as error:
         return [Difference(seed, ", ".join(targets), str(error))]
     finally:

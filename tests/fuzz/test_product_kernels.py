@@ -7,6 +7,7 @@ import pytest
 
 from tests.fuzz.compare_products import compare_kernel
 from tests.fuzz.product_kernels import random_kernel
+from tests.fuzz.prove_products import prove_kernel
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 
@@ -16,6 +17,18 @@ def test_random_products_are_right(seed, tmp_path):
     """Each on two targets in turn."""
     targets = TARGETS[seed % 4], TARGETS[(seed + 2) % 4]
     assert list(map(str, compare_kernel(random_kernel(seed), targets, tmp_path, races=True))) == []
+
+
+@pytest.mark.parametrize("seed", [9, 10])
+def test_passes_of_random_products_are_proved(seed, tmp_path):
+    assert list(map(str, prove_kernel(random_kernel(seed), ("sm_90", "sm_100"), tmp_path))) == []
+
+
+def test_what_is_not_proved_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("tileiras_build.pipeline.tileaa_to_tileas.issue_ahead.comes_ahead", lambda rings, place: True)
+    assert [one.target for one in prove_kernel(random_kernel(95174, large=True), ("sm_90", "sm_100"), tmp_path)] == [
+        "sm_100"
+    ]
 
 
 def test_a_seed_has_one_kernel():

@@ -1,0 +1,50 @@
+"""One random kernel of products, compiled with the proofs of ``checkers/`` behind the passes that they are about: nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.fuzz.compare_products import Difference
+from tests.fuzz.product_kernels import ProductKernel
+from tileiras_build import driver
+from tileiras_build.bytecode.export import export_kernels
+from tileiras_build.errors import TileirasError
+from tileiras_build.targets import find_target
+
+# What cuTile finds of an array that it launches a kernel with: rows begin at multiples of 16 bytes.
+CASES = """
+
+from tileiras_build.bytecode.export import Array, Case, Scalar
+
+CASES = [Case("product", kernel, ({arguments}))]
+"""
+
+
+def prove_kernel(kernel: ProductKernel, targets: tuple[str, ...], folder: Path) -> Iterator[Difference]:
+    """What is not proved on each target; ``folder`` gets the source."""
+    path = folder / f"proved_{kernel.seed}.py"
+    path.write_text(kernel.source + CASES.format(arguments=", ".join(_arguments(kernel))))
+    data = export_kernels(path)["product"]
+    for name in targets:
+        if kernel.element != "e4m3" or find_target(name).has("mma_fp8"):
+            try:
+                _compile(data, name)
+            except TileirasError as error:
+                yield Difference(kernel.seed, name, f"{type(error).__name__}: {error}")
+
+
+def _compile(data: bytes, target: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEIRAS_CHECK", "2")
+        driver.compile(data, target, stop_at="tileas")
+
+
+def _arguments(kernel: ProductKernel) -> Iterator[str]:
+    for shape, dtype, _ in kernel.arrays.values():
+        divisor = 16 // np.dtype(dtype).itemsize
+        yield f"Array({np.dtype(dtype).name!r}, {len(shape)}, stride_divisible_by={divisor})"
+    yield from ("Scalar('int32')" for _ in kernel.scalars)
