@@ -1,5 +1,7 @@
 """A server never answers with what it has loaded where a new process would load something else."""
 
+import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from tests.package_copy import copy_package
 from tests.scons_tool.ways_to_change import in_place, renamed, write
 from tests.server.sites import Site
+from tileiras_build.server import address, client, look, wire
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +68,19 @@ def test_a_module_that_nothing_has_asked_for_changes_nothing(site):
     old = site.warm()
     write("a_kernel.py", "")(site.libraries)
     assert site.ask()["server"] == old["server"]
+
+
+def test_a_client_that_says_its_word_late_gets_no_old_code(site):
+    server = site.warm()["server"]
+    (name,) = [found.name for found in look.find_servers() if found.process == server]
+    folder = address.open_folder()
+    try:
+        with closing(client.connect(folder, name)) as late:
+            # It holds nobody up.
+            assert site.ask()["server"] == server
+            with open(site.libraries / "an_image.py", "a") as image:
+                image.write("# later\n")
+            wire.send(late, ["run"])
+            assert wire.receive(late)[0][0][0] == "changed"
+    finally:
+        os.close(folder)

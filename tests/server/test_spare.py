@@ -3,12 +3,13 @@
 import os
 import signal
 import time
+from contextlib import closing
 
 import pytest
 
 from tests.server.sites import Site, end
 from tests.server.test_server import said, wait_for
-from tileiras_build.server import look
+from tileiras_build.server import address, client, look
 
 # An image that finds something to import whenever it is warmed up, as code would that looks at the time.
 FICKLE = """
@@ -49,15 +50,26 @@ def test_each_takes_one_request(site, tmp_path):
         assert not answer["extra"]
 
 
+def test_who_says_no_word_takes_none(site):
+    server = site.warm()["server"]
+    waiting = site.spares(server)
+    folder = address.open_folder()
+    try:
+        with closing(client.connect(folder, _found(server).name)):
+            assert [_found(server).spares for _ in range(5)] == [waiting] * 5
+    finally:
+        os.close(folder)
+
+
 def test_nobody_waits_for_them(site, tmp_path):
     server = site.warm()["server"]
     waiting = site.spares(server)
     clients = [site.start("wait", str(tmp_path / f"go{number}")) for number in range(len(waiting) + 1)]
     works = [wait_for(lambda number=number: said(tmp_path / f"go{number}.process")) for number in range(len(clients))]
     assert {*map(str, waiting)} < {*works}
-    for number, client in enumerate(clients):
+    for number, started in enumerate(clients):
         (tmp_path / f"go{number}").touch()
-        assert f'"server": {server}' in client.communicate("")[0]
+        assert f'"server": {server}' in started.communicate("")[0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -58,6 +58,7 @@ class Server:
     started: float = field(default_factory=time.time)
     requests: int = 0
     _served: dict[int, Served] = field(default_factory=dict)
+    _silent: dict[int, tuple[socket.socket, int]] = field(default_factory=dict)  # clients that have not said a word yet
     _waiting: select.poll = field(default_factory=select.poll)
     _asked: float = field(default_factory=time.monotonic)
     _busy: float = -math.inf  # until when commands ran
@@ -82,6 +83,9 @@ class Server:
                     self._reap()
                 elif descriptor in self._spares:
                     self._spares.hear(descriptor)
+                elif descriptor in self._silent:
+                    self._waiting.unregister(descriptor)
+                    self._hear(*self._silent.pop(descriptor))
                 elif descriptor in self._served:
                     self._end(descriptor)
                 elif descriptor == self._socket.fileno():
@@ -118,6 +122,10 @@ class Server:
                 os.unlink(self._path())
         self._waiting.unregister(self._socket)
         self._socket.close()
+        for descriptor, (connection, _) in self._silent.items():
+            self._waiting.unregister(descriptor)
+            connection.close()
+        self._silent.clear()
         self._spares.close()
         os.close(self.lock)
 
@@ -148,16 +156,24 @@ class Server:
             return False
 
     def _accept(self) -> None:
-        """Begin a request, unless this server is out of date."""
+        """A client, which most often has not said anything yet."""
         try:
             connection, _ = self._socket.accept()
-            connection.settimeout(_PATIENCE)
             client, user = wire.peer(connection)
         except OSError:
             return
         if user != os.geteuid():
             connection.close()
             return
+        if wire.first_word(connection):
+            self._hear(connection, client)
+            return
+        self._silent[connection.fileno()] = connection, client
+        self._waiting.register(connection, select.POLLIN)
+
+    def _hear(self, connection: socket.socket, client: int) -> None:
+        """Begin a request, unless this server is out of date."""
+        connection.settimeout(_PATIENCE)
         try:
             self.freshness.check()
         except Changed as change:
@@ -175,7 +191,7 @@ class Server:
         """Let a fork answer: one that waits, where there is one and work to do."""
         self.requests += 1
         process = None
-        if wire.first_word(connection) in (RUN, ""):  # it may not have come yet, and most are that
+        if wire.first_word(connection) == RUN:
             self._busy = math.inf
             process = self._spares.give(connection, client)
         connection.settimeout(_PATIENCE)
@@ -215,6 +231,8 @@ class Server:
         self._spares.close()
         for served in self._served.values():
             served.connection.close()
+        for connection, _ in self._silent.values():
+            connection.close()
 
     def _reap(self) -> None:
         """Tell clients whose fork has died without a word, and forget the forks that have ended."""
