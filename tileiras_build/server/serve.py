@@ -156,7 +156,7 @@ class Server:
             return False
 
     def _accept(self) -> None:
-        """A client, which most often has not said anything yet."""
+        """A client; its request begins when its first word has come, which mostly is a moment later."""
         try:
             connection, _ = self._socket.accept()
             client, user = wire.peer(connection)
@@ -164,9 +164,6 @@ class Server:
             return
         if user != os.geteuid():
             connection.close()
-            return
-        if wire.first_word(connection):
-            self._hear(connection, client)
             return
         self._silent[connection.fileno()] = connection, client
         self._waiting.register(connection, select.POLLIN)
