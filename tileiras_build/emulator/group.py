@@ -247,6 +247,11 @@ def narrowed(mask: np.ndarray) -> np.ndarray:
     return mask[:, :1] if (mask == mask[:, :1]).all() else mask
 
 
+def is_of_ctas(value) -> bool:
+    """Whether the threads of each CTA have the same value."""
+    return np.ndim(value) == 0 or value.shape[1] == 1
+
+
 def neighbors(index: np.ndarray) -> np.ndarray | slice:
     """Ascending indices as a slice where they follow each other: NumPy then moves whole lines."""
     if len(index) and index[-1] - index[0] + 1 == len(index):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .copies import GroupQueue
-from .group import LAZY, Group
+from .group import LAZY, Group, is_of_ctas
 from .shapes import spread
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def overlay(base, changed, shape):
     given = [value for _, value in changed] + ([] if is_whole else [base])
     if all(value.ndim == 0 for value in given) and len({value.tobytes() for value in given}) == 1:
         return given[0]
-    if all(group.select[0] == "rows" for group, _ in changed) and all(
-        value.ndim == 0 or value.shape[1] == 1 for value in given
-    ):
+    if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_of_ctas, given)):
         shape = (shape[0], 1)  # each CTA has its own
     out = np.empty(shape, given[0].dtype)
     if not is_whole:

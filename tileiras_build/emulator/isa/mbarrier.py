@@ -10,7 +10,7 @@ import numpy as np
 
 from ..access import Selection, Site, flat_threads
 from ..faults import EmulatorFault
-from ..group import Event
+from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, unpack
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
@@ -173,11 +173,6 @@ class BarrierSite:
             return None
         ready[selection.rows, selection.columns] = done
         return Event("sleep", ready, index[~done])
-
-
-def is_of_ctas(value) -> bool:
-    """Whether the threads of each CTA have the same value."""
-    return np.ndim(value) == 0 or value.shape[1] == 1
 
 
 @handles("mbarrier")
