@@ -22,9 +22,8 @@ from ..shared.accessors import row, type_of
 MANY = 1 << 16  # of what an inner loop does: more than there are stages
 
 
-def comes_ahead(rings: Collection[SSAValue], place: Operation) -> bool:
-    """Whether the tiles of ``rings`` for the next iteration come while nothing behind ``place``, in a loop, is done."""
-    loads = [use.operation for ring in rings for use in ring.uses if use.operation.name == AsyncTiledTmaLoadOp.name]
+def comes_ahead(loads: Collection[Operation], place: Operation) -> bool:
+    """Whether what ``loads`` fetch for the next iteration comes while nothing behind ``place``, in a loop, is done."""
     blocks = {load.parent for load in loads}
     if len(blocks) != 1 or (block := blocks.pop()) is None:
         return False

@@ -29,7 +29,7 @@ from ..job import Job
 from ..shared.accessors import block_of, last_op
 from .fetch_order import comes_ahead
 from .inserted import runs_at
-from .overlap_products import BARRIER, at_its_stage, has_two_stages, pipelines_of, users
+from .overlap_products import BARRIER, at_its_stage, has_two_stages, loads_of, users
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -68,10 +68,8 @@ def _issue(product: TableOperation) -> _Issue | None:
     reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
     if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
         return None
-    if not (has_two_stages(product) and comes_ahead(pipelines_of(product), reads[0])):
-        return None
     barrier = _barrier_before(product)
-    if not barrier:
+    if not barrier or not has_two_stages(product) or not comes_ahead(loads_of(product), reads[0]):
         return None
     acts = [*at_its_stage(product, "consumer_wait"), *barrier, product]
     scalars = _scalars([value for op in acts for value in op.operands], block)

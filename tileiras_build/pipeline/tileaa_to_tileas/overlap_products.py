@@ -183,16 +183,16 @@ def _late(block: Block, last: TableOperation) -> list[Operation]:
     return _with_barriers(found, block)
 
 
-def pipelines_of(product: TableOperation) -> set[SSAValue]:
-    """The pipelines of the stages that a product reads: what the loads to its buffers fill."""
+def loads_of(product: TableOperation) -> list[TableOperation]:
+    """The loads to the buffers whose stages a product reads."""
     places = ((product.lhs, product.lhs_stage), (product.rhs, product.rhs_stage))
     buffers = [buffer for buffer, stage in places if stage is not None]
-    return {row(op).pipeline for buffer in buffers for op in users(buffer) if op.name == AsyncTiledTmaLoadOp.name}
+    return [row(op) for buffer in buffers for op in users(buffer) if op.name == AsyncTiledTmaLoadOp.name]
 
 
 def at_its_stage(product: TableOperation, name: str) -> list[TableOperation]:
     """The operations of that name, in the block of a product, on a stage that it reads."""
-    pipelines = pipelines_of(product)
+    pipelines = {load.pipeline for load in loads_of(product)}
     found = (row(op) for op in block_of(product).ops if op.name == f"nv_tileas.async.pipeline.{name}")
     return [op for op in found if op.pipeline in pipelines]
 
