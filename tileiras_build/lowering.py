@@ -14,7 +14,7 @@ from .errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Locati
 from .files import read_file, write_files
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find
-from .pipeline.tuning import BY_NAME
+from .pipeline.tuning import BY_NAME, read_tuning
 from .project_options import CHECKS, DEFAULTS, given_by_project, yes_no
 from .targets import Target, parse_targets, target_of_options
 
@@ -96,9 +96,8 @@ def _job(options: argparse.Namespace, target: Target) -> Job:
 
     level, lines, debug = read_level(options.opt), options.lineinfo, options.device_debug
     files = (options.libdevice or None, options.ptxas or None)
-    tuning = {name: row.read(getattr(options, name)) for name, row in BY_NAME.items()}
     job = Job(target, level, lines, debug, *files, options.serializer, options.strategy)
-    return check_debug(job.tuned(tuning))
+    return check_debug(job.tuned(read_tuning(vars(options))))
 
 
 def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) -> dict[str, bytes]:

@@ -71,9 +71,9 @@ def run_script(options: argparse.Namespace) -> int:
 
 def _tuning(options: argparse.Namespace) -> dict[str, int]:
     """The numbers of ``TUNING`` that the options name."""
-    from ..pipeline.tuning import BY_NAME
+    from ..pipeline.tuning import read_tuning
 
-    return {name: row.read(given) for name, row in BY_NAME.items() if (given := getattr(options, name)) is not None}
+    return read_tuning({name: given for name, given in vars(options).items() if given is not None})
 
 
 def verify_file(options: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..pipeline.tuning import BY_NAME
+from ..pipeline.tuning import BY_NAME, read_tuning
 from .arguments import flatten, host_array
 from .checks import checked
 from .compiled import Compiled, Compiler
@@ -144,6 +144,6 @@ class Session:
 
 def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
     """A session on a device; see ``cutile.enable``."""
-    tuning = {name: row.read(options[name]) for name, row in BY_NAME.items() if name in options}
+    tuning = read_tuning(options)
     opened = open_device(device, target, {name: value for name, value in options.items() if name not in BY_NAME})
     return Session(opened, Cutile(), tuning)

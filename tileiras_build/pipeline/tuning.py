@@ -6,6 +6,7 @@ results are as accurate, and tile programs begin in the order, as a program says
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -71,3 +72,8 @@ PERSISTENT = Tuning(
 )
 TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP, PERSISTENT)
 BY_NAME = {row.name: row for row in TUNING}
+
+
+def read_tuning(given: Mapping[str, object]) -> dict[str, int]:
+    """The numbers of TUNING that are ``given``, by their names; raises InvalidInput[option-value]."""
+    return {name: row.read(given[name]) for name, row in BY_NAME.items() if name in given}

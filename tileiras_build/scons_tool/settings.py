@@ -11,7 +11,7 @@ from ..book.serializers import read_level
 from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.stages import Stage, load
 from ..pipeline.strategies import AUTO
-from ..pipeline.tuning import TUNING
+from ..pipeline.tuning import read_tuning
 from ..project_options import CHOICES, choice, yes_no
 from ..project_options import DEFAULTS as BUILD_DEFAULTS
 from ..targets import Target, parse_targets
@@ -69,7 +69,7 @@ def read_settings(env, **given: object) -> Settings:
     level, folder = read_level(option["opt"]), str(option["build_dir"])
     nvcc, flags, kernels = _tilecpp(env, option)
     how = (choices["strategy"], choices["serializer"])
-    tuning = tuple([(row.name, row.read(option[row.name])) for row in TUNING])
+    tuning = tuple(read_tuning(option).items())
     settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning)
     check_debug(settings.choices(targets[0]))
     return settings
