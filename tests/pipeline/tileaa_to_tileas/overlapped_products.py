@@ -31,8 +31,7 @@ def weighted(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), total / ct.maximum(weight, 1e-30))
 
 
-@ct.kernel
-def squared(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+def add_squares(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """out = (q @ k.T) ** 2 @ v: the sum is only added to."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
@@ -42,6 +41,10 @@ def squared(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((scores * scores).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
+
+
+squared = ct.kernel(add_squares)
+crowded = ct.kernel(add_squares, occupancy=2)  # two blocks share a multiprocessor: each has room for one stage
 
 
 @ct.kernel
@@ -116,19 +119,6 @@ def in_two_loops(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
         scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((2 * scores * scores).astype(v.dtype), values, total)
-    ct.store(out, (ct.bid(0), 0), total)
-
-
-@ct.kernel(occupancy=2)
-def crowded(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
-    """out = (q @ k.T) ** 2 @ v, where two blocks share a multiprocessor: each has room for one stage."""
-    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
-    total = ct.zeros((M, D), dtype=ct.float32)
-    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
-        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
-        total = ct.mma((scores * scores).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
 
 
