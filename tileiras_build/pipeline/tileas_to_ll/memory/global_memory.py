@@ -25,7 +25,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..values.packed_elements import load_packed, store_packed
 from .vector_access import Modifiers, load_vector, store_vector
-from .views import TiledView
+from .views import TiledView, view_of
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
@@ -235,7 +235,7 @@ def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int] | N
 
 
 def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     element = addresses.element
@@ -336,7 +336,7 @@ def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: 
 
 
 def emit_tiled_store(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)

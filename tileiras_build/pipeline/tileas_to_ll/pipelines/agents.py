@@ -23,7 +23,7 @@ from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....dialects.nvvm import barriers, tensor_memory, warps
-from ...shared.accessors import number_of, numbers_of, owner, parent
+from ...shared.accessors import given, number_of, numbers_of, owner, parent
 from ...shared.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -64,7 +64,7 @@ def full_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
 
 def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
     """``full_barrier`` of a pipeline."""
-    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[pipeline]), e.shared_base)
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.scalar(pipeline)), e.shared_base)
 
 
 def empty_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
@@ -87,13 +87,13 @@ def _initialize(e: KernelEmitter) -> None:
         for op in e.pipelines:
             stages, consumers = op.result.type.stages.data, number_of(op, "consumers") * ctas_of(op.result)
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
-                offset = e.values[op.result] + MBARRIER_BYTES * number
+                offset = number_of(op, "shared_offset") + MBARRIER_BYTES * number
                 at, first = mbarrier(e, e.b.offset(e.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:
         with e.b.when(e.is_first_warp):
-            _allocate(e, e.tensor_memory.result.type.columns.data)
+            _allocate(e, _columns(e))
         e.b.issue(tensor_memory.FenceBeforeOp)
     _meet(e)
     if e.tensor_memory is not None:
@@ -163,8 +163,12 @@ def _part(e: KernelEmitter) -> None:
 # ---- tensor memory -------------------------------------------------------------------------------
 def _tensor_slot(e: KernelEmitter) -> Value:
     """Where the allocation leaves its address."""
-    address = e.b.add(e.shared_base, e.tensor_memory.attributes["shared_offset"].value.data)
+    address = e.b.add(e.shared_base, number_of(given(e.tensor_memory), "shared_offset"))
     return e.b.pointer(address, SHARED)
+
+
+def _columns(e: KernelEmitter) -> int:
+    return given(e.tensor_memory).result.type.columns.data
 
 
 def _allocate(e: KernelEmitter, columns: int) -> None:
@@ -179,7 +183,7 @@ def _ctas_of_group(e: KernelEmitter) -> int:
 
 
 def _free(e: KernelEmitter) -> None:
-    columns = e.tensor_memory.result.type.columns.data
+    columns = _columns(e)
     with e.b.when(e.is_first_warp):
         address = e.b.pointer(e.tensor_base, TENSOR)
         e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))

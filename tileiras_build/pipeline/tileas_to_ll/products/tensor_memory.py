@@ -74,9 +74,9 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def _tile_start(e: KernelEmitter, tile: SSAValue, stage: Any, words: int) -> Value:
+def _tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, words: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
-    start = e.b.add(e.tensor_base, e.values[tile])
+    start = e.b.add(e.tensor_base, e.scalar(tile))
     return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
 
 
@@ -157,13 +157,13 @@ def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
     """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
     shape = op.factor.type.get_shape()
     tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
-    factors = [e.b.of(value, FLOAT) for value in e.packed_as(op.factor, tile.layout)]
+    factors = [e.b.of(value, FLOAT) for value in e.registers_as(op.factor, tile.layout)]
     one = e.b.float_constant(1, FLOAT)
     first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
     unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
     changes = e.b.xor(unchanged, 1, I1)
     with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(e.tensor_base, e.values[op.tile]), factors)
+        _scale(e, tile, e.b.add(e.tensor_base, e.scalar(op.tile)), factors)
 
 
 def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list[SSAValue]) -> None:
@@ -213,7 +213,7 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     held = e.packed_as(op.value, columns.layout)
     element, step = e.element(op.value), columns.per_word
     words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
-    address = _stage_address(e, e.values[op.dest], columns, op.stage)
+    address = _stage_address(e, e.scalar(op.dest), columns, op.stage)
     with e.b.in_prologue():
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
@@ -224,7 +224,7 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: Any) -> Value:
+def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
     start = e.b.mul(e.scalar(stage), columns.words)
     return e.b.add(e.b.add(e.tensor_base, start), tile)
 
@@ -290,7 +290,7 @@ class _Product:
         count *= steps
         for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
             columns = ScaleColumns(shape, dim, self.e.num_warps)
-            found.append((columns, self._scale_address(columns, self.e.values[tile], log2_exact(steps))))
+            found.append((columns, self._scale_address(columns, self.e.scalar(tile), log2_exact(steps))))
         return found
 
     def _scale_address(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
@@ -349,7 +349,7 @@ class _Product:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
         bits = self.product.element_bits
         words = self.product.k * bits // 32
-        column = self.e.values[self.op.lhs] + row // ROWS * words + k * bits // 32
+        column = expect(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
         return _pointer(self.e, self.e.b.add(self.e.tensor_base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
