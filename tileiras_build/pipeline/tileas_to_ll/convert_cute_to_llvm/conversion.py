@@ -19,6 +19,7 @@ from ....dialects.cute import types as cute
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.cutlass.types import StateType
 from ....dialects.definition import TableOperation
+from ....dialects.ir import VALUES
 from ....dialects.narrowing import expect
 from ....errors import InvalidInput, Unsupported
 from ....layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
@@ -151,7 +152,7 @@ class Converter(Integers):
     def scalar(self, value: SSAValue) -> Leaf:
         """What a pointer or integer is held as."""
         held = self[value]
-        if isinstance(held, (int, SSAValue)):
+        if isinstance(held, (int, *VALUES)):
             return held
         raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
 
@@ -164,8 +165,10 @@ class Converter(Integers):
 
     def address(self, value: SSAValue) -> SSAValue:
         """A pointer, or another operand that is held as it is."""
-        held = self[value]
-        if isinstance(held, SSAValue):
+        return self._address(self[value], value)
+
+    def _address(self, held: Held, value: SSAValue) -> SSAValue:
+        if isinstance(held, VALUES):
             return held
         raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
 
@@ -178,7 +181,7 @@ class Converter(Integers):
         held = self[value]
         if isinstance(held, int):
             return held
-        if isinstance(held, SSAValue):
+        if isinstance(held, VALUES):
             return self.emit.integer(held)
         raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
 
@@ -187,7 +190,7 @@ class Converter(Integers):
         held = self[value]
         if isinstance(held, int):
             return self.value(held) if is_companion(value.type) else value
-        return held.pointer if isinstance(held, View) else self.address(value)
+        return held.pointer if isinstance(held, View) else self._address(held, value)
 
     def layout(self, value: SSAValue) -> Layout:
         """The layout of a layout or view."""

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
@@ -282,7 +282,7 @@ class KernelEmitter:
         if not isinstance(held, list):
             return [self._scalar(held)]
         # Not kept: what is taken apart in one arm of a branch does not exist in the other.
-        return [taken(self.b, entry) if isinstance(entry, TAKEN) else entry for entry in held]
+        return [entry if entry.__class__ is OpResult else taken(self.b, entry) for entry in held]
 
     def packed(self, value: SSAValue) -> list[Packed]:
         """The registers of a tile, where elements that share a word may still be ``Part`` of it."""
