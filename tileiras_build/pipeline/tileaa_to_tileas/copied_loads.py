@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -11,7 +10,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import passes_through
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp
-from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
+from ...layouts import LinearLayout, SharedLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
@@ -34,7 +33,7 @@ class CopiedLoad:
     load: TableOperation
     chain: list[Operation]
     fragment: LinearLayout
-    placement: Any
+    placement: SharedLayout
     copied: LinearLayout
     vector: int
     product: Operation

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -124,7 +122,9 @@ def _with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
     )
 
 
-def _copy(copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> Any:
+def _copy(
+    copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue
+) -> TableOperation:
     load = copied.load
     told = {"in_bounds": load.in_bounds, "layout": copied.copied, "vector": copied.vector, "ragged": copied.ragged}
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)

@@ -9,7 +9,6 @@ them and a fence on either side of it.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
@@ -184,7 +183,7 @@ def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list
 
 
 def _store_scaled(
-    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, Any]
+    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, bool | int | str]
 ) -> list[SSAValue]:
     """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
     values = _scalars(e, FLOAT, loaded)
