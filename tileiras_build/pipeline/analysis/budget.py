@@ -59,6 +59,8 @@ def _size(type: Attribute) -> int:
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
+# What one needs that copies scales: a vector of each line of its own, of both halves of a sector, and the lines' addresses.
+COPYING_REGISTERS = 80
 # What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
 BESIDE_SUMS = 26
 # And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
@@ -83,14 +85,14 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     return needed > _launched(WARP * (warps + WARPGROUP), job.target)
 
 
-def divided_registers(warps: int, target: Target, ctas: int = 1) -> list[int]:
-    """Registers of a thread that fetches, and of one of ``warps`` warps that compute, of each of so many CTAs.
+def divided_registers(warps: int, target: Target, ctas: int = 1, apart: int = FETCHING_REGISTERS) -> list[int]:
+    """Registers of a thread that fetches (``apart``), and of one of ``warps`` warps that compute, of each of so many CTAs.
 
     No more than all threads were launched with, in whole units each: a thread waits in vain for others.
     """
     fetching, computing = WARP * WARPGROUP, WARP * warps
-    left = _launched((fetching + computing) * ctas, target) * (fetching + computing) - FETCHING_REGISTERS * fetching
-    return [FETCHING_REGISTERS, min(_whole_units(left // computing, target), MOST_REGISTERS)]
+    left = _launched((fetching + computing) * ctas, target) * (fetching + computing) - apart * fetching
+    return [apart, min(_whole_units(left // computing, target), MOST_REGISTERS)]
 
 
 def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:

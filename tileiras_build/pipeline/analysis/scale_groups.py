@@ -22,3 +22,14 @@ def groups_multiplied(steps: int, stages: int) -> int:
     is the least with which that is no later than ``steps`` g - ``stages``.
     """
     return -((1 - steps - stages) // steps)
+
+
+AHEAD = 4  # iterations: in so many a warp has loaded the scales of a group
+
+
+def groups_apart(steps: int) -> int:
+    """Of both, where a warp of its own brings the scales: the group that is multiplied by, and those of the iterations ahead.
+
+    A group takes the place of one whose last product is done: no number of iterations is needed for that to be true.
+    """
+    return 1 + -(-AHEAD // steps)

@@ -19,7 +19,7 @@ from ..analysis.kinds import is_pure
 from ..shared.accessors import last_op
 from .agent_rings import Ring, State, Tokens, stage_of, sums_of
 from .computing_agent import ComputingAgent
-from .fetched_operands import drop_fetch
+from .fetched_operands import drop_load
 from .inserted import insert_before, inserter, never_runs
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
@@ -57,8 +57,8 @@ def _drop_product(ring: Ring, loop: TableOperation, index: int) -> None:
     ring.product.result.replace_all_uses_with(ring.product.acc)
     ring.product.detach()
     ring.product.erase()
-    for fetch in ring.fetches:
-        drop_fetch(fetch)
+    for moved in (*ring.fetches, *ring.copies):
+        drop_load(moved.load, moved.chain)
     _erase_unused(block)
     _rebuild_without(loop, index)
 
