@@ -192,6 +192,14 @@ class ScaleColumns:
             self.shape,
         )
 
+    @cached_property
+    def loaded(self) -> LinearLayout:
+        """How one warp loads them: vectors of each line, and where there are two of a sector, by two of its threads."""
+        units = dim_bases(self.shape)
+        lines, along = units[self.line_dim], units[1 - self.line_dim]
+        lanes = (*lines[:4], along[4]) if len(along) > 4 else tuple(lines[:5])
+        return LinearLayout(tuple(unit for unit in (*along, *lines) if unit not in lanes), lanes, (), self.shape)
+
     @property
     def placement(self) -> SharedLayout:
         """In shared memory, where tcgen05.cp reads them: the 16 bytes of a lane, those of all lanes, then further columns."""

@@ -192,7 +192,7 @@ CreatePipelineOp = define(
     "result",
     "the mbarriers of a ring of stages",
     pure=False,
-    # ``producers``: the warps that fill a stage.
+    # ``producers``: the warps that fill each stage.
     attributes=STORAGE
     | {"consumers": I32, "bytes": I32, "producers": I32.optional(1), "ctas": I32.optional(), "pair": FLAG},
     facts=SCALAR,
@@ -325,7 +325,6 @@ StoreScalesOp = define(
     "",
     "one warp writes scales to a stage, in the order of tensor memory",
     pure=False,
-    attributes={"line_dim": I32},
     facts=OWN,
 )
 CopyScalesOp = define(

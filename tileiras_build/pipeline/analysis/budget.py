@@ -59,8 +59,8 @@ def _size(type: Attribute) -> int:
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
-# What one needs that copies scales: a vector of each line of its own, of both halves of a sector, and the lines' addresses.
-COPYING_REGISTERS = 80
+# What one needs that copies scales: 32 bytes of each of four lines, for two groups, and the lines' addresses.
+COPYING_REGISTERS = 112
 # What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
 BESIDE_SUMS = 26
 # And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.

@@ -24,11 +24,12 @@ def groups_multiplied(steps: int, stages: int) -> int:
     return -((1 - steps - stages) // steps)
 
 
-AHEAD = 4  # iterations: in so many a warp has loaded the scales of a group
+AHEAD = 4  # iterations: in so many a warp has loaded scales
+LOADED_GROUPS = 2  # at once: one warp has registers for so many
 
 
 def groups_apart(steps: int) -> int:
-    """Of both, where a warp of its own brings the scales: the group that is multiplied by, and those of the iterations ahead.
+    """Of both, where warps of their own bring the scales: the group that is multiplied by, and those of the iterations ahead.
 
     A group takes the place of one whose last product is done: no number of iterations is needed for that to be true.
     """

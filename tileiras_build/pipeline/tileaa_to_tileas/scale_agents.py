@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects import arith
 from ...dialects.definition import TableOperation
-from ...dialects.nv_tileas.ops import ProducerCommitOp, StoreScalesOp, UmmaAcquireOp
+from ...dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp, UmmaAcquireOp
 from ..analysis.operand_chains import ScalarSlice
+from ..analysis.scale_groups import LOADED_GROUPS
+from ..shared.accessors import owner
 from .agent_rings import Ring, State, Tokens, scales_of, stage_of
 from .agent_slices import AgentSlice
-from .inserted import Insert, is_first_of
+from .copied_loads import is_outside
+from .inserted import Insert, binary, constant_i32, is_first_of, runs_at
 from .scale_turns import if_holds, next_token
 
 SIDES = (0, 1)  # the operands of a product: each has a warp for its scales
 
 
 class CopyingAgent(AgentSlice):
-    """Brings the scales of one operand of each product."""
+    """Brings the scales of one operand of each product, those of ``LOADED_GROUPS`` groups at a time."""
 
     def __init__(self, rings: list[Ring], slice: ScalarSlice, side: int):
         super().__init__(rings, slice)
@@ -29,18 +34,50 @@ class CopyingAgent(AgentSlice):
         scaled = (ring for ring in self.rings if ring.copies)
         if (ring := next((ring for ring in scaled if op is ring.copies[self.side].load), None)) is None:
             return
-        scales, steps = ring.scales, ring.product.scale_steps
-        token, index = tokens[scales], self.value(ring.loops[-1].regions[0].blocks[0].args[0])
-        first = is_first_of(index, steps, insert) if steps > 1 else None
-        if_holds(first, insert, lambda inside: self._copy(ring, token, inside))
-        tokens[scales] = next_token(scales, token, first, insert)
+        scales, steps, token = ring.scales, ring.product.scale_steps, tokens[ring.scales]
+        index = self.value(ring.loops[-1].regions[0].blocks[0].args[0])
+        begins = is_first_of(index, steps * LOADED_GROUPS, insert)
+        if_holds(begins, insert, lambda inside: self._copy_groups(ring, index, token, inside))
+        moves = is_first_of(index, steps, insert) if steps > 1 else None
+        tokens[scales] = next_token(scales, token, moves, insert)
 
-    def _copy(self, ring: Ring, token: SSAValue, insert: Insert) -> None:
-        """The registers are on their way before the stage is waited for."""
-        scales, copy = ring.scales, ring.copies[self.side]
-        tile = copy.loaded([self.value(coord) for coord in copy.load.coords], insert)
+    def _copy_groups(self, ring: Ring, index: SSAValue, token: SSAValue, insert: Insert) -> None:
+        """All are on their way before a stage is waited for; those behind the loop's end are outside the tensor, or not used."""
+        steps, loop = ring.product.scale_steps, ring.loops[-1]
+        starts = [index]
+        while len(starts) < LOADED_GROUPS:
+            starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))
+        tiles = [self._load(ring, start, insert) for start in starts]
+        self._fill(ring, tiles[0], token, insert)
+        for start, tile in zip(starts[1:], tiles[1:]):
+            token = insert(AdvanceOp.make([ring.scales.pipeline, token], [i32]))
+            runs = runs_at(loop, start)
+            runs.operands = [start, self.value(loop.upper)]
+            if_holds(insert(runs), insert, lambda inside, tile=tile, token=token: self._fill(ring, tile, token, inside))
+
+    def _load(self, ring: Ring, index: SSAValue, insert: Insert) -> SSAValue:
+        copy, block = ring.copies[self.side], ring.loops[-1].regions[0].blocks[0]
+        known = {block.args[0]: index}
+
+        def at(value: SSAValue) -> SSAValue:
+            """``value`` computed for this index."""
+            if value in known or is_outside(value, block):
+                return known.get(value, self.value(value))
+            op = owner(value)
+            clone = type(op).create(
+                operands=[at(operand) for operand in op.operands],
+                result_types=[result.type for result in op.results],
+                properties=dict(op.properties),
+                attributes=dict(op.attributes),
+            )
+            known[value] = insert(clone)
+            return known[value]
+
+        return copy.loaded([at(coord) for coord in copy.load.coords], insert)
+
+    def _fill(self, ring: Ring, tile: SSAValue, token: SSAValue, insert: Insert) -> None:
+        scales = ring.scales
         insert(UmmaAcquireOp.make([scales.pipeline, token], []))
         stage = stage_of(insert, scales.pipeline, token)
-        line_dim = copy.columns.line_dim
-        insert(StoreScalesOp.make([tile, scales.buffers[self.side], stage], [], line_dim=line_dim))
+        insert(StoreScalesOp.make([tile, scales.buffers[self.side], stage], []))
         insert(ProducerCommitOp.make([scales.pipeline, token], []))

@@ -38,7 +38,8 @@ class ScaleCopy:
         load, layout = self.load, self.layout
         attributes = {**load.attributes, **location_of(load)}
         types = [with_layout(load.value.type, layout)]
-        value = insert(type(load).make([load.view, coords, None], types, attributes, vector=VECTOR_BYTES))
+        told = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
+        value = insert(type(load).make([load.view, coords, None], types, attributes, **told))
         for link in self.chain:
             if link.name != "nv_tileas.convert_layout":
                 layout = forwarded(row(link), layout)
@@ -65,7 +66,7 @@ def _scale_copy(product: TableOperation, side: int) -> ScaleCopy | None:
     load, chain = found
     if not _is_plain(load) or not _comes_in_vectors(load):
         return None
-    layout = columns.layout
+    layout = columns.loaded
     for link in reversed([link for link in chain if link.name != "nv_tileas.convert_layout"]):
         layout = operand_layout(link, link.operands[0], layout)
     order = ViewFacts(load.view, AxisAnalysis()).order

@@ -33,6 +33,7 @@ from ....layouts import (
     TensorMemoryTile,
     TensorProduct,
     matrix_operand,
+    shared_access,
     tensor_memory_tile,
 )
 from ....layouts.linear_layout import log2_exact
@@ -41,6 +42,7 @@ from ....layouts.tensor_memory import COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCA
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from ...shared.accessors import expect, given, number_of, numbers_of, type_of, typed
+from ...shared.element_types import Element
 from ...shared.llvm_types import FLOAT, I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
@@ -214,7 +216,8 @@ def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) ->
 
 def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
-    columns, words = _scale_words(e, op, e.num_warps)
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), e.num_warps)
+    words = _scale_words(e, e.element(op.value), e.packed_as(op.value, columns.layout), columns.per_word)
     address = _stage_address(e, e.values[op.dest], columns, op.stage)
     with e.b.in_prologue():
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
@@ -226,22 +229,20 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def _scale_words(e: KernelEmitter, op: TableOperation, warps: int) -> tuple[ScaleColumns, list[Value]]:
-    """The words of a lane, one for each column, of scales that so many warps hold."""
-    columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), warps)
-    held = e.packed_as(op.value, columns.layout)
-    element, step = e.element(op.value), columns.per_word
-    return columns, [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
-
-
 def emit_store_scales(e: KernelEmitter, op: TableOperation) -> None:
-    """16 bytes of each lane at a time, which lie side by side."""
-    _, words = _scale_words(e, op, 1)
-    with e.b.in_prologue():
-        lane = e.b.mul(e.lane, COPIED_WORDS * WORD_BYTES)
-    place = e.b.add(stage_address(e, op.buffer, e.scalar(op.stage)), lane)
-    for first in range(0, len(words), COPIED_WORDS):
-        store_shared(e, WORD, words[first : first + COPIED_WORDS], place, first * COLUMN_BYTES, None)
+    """16 bytes of a lane of tensor memory at a time."""
+    access = shared_access(layout_of(op.value), type_of(op.buffer, BufferType).placement.data)
+    start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    for vector in access.vectors:
+        with e.b.in_prologue():
+            place = e.b.xor(thread, vector.xor)
+        words = _scale_words(e, e.element(op.value), [held[register] for register in vector.registers], WORD_SCALES)
+        store_shared(e, WORD, words, e.b.add(start, place), vector.add, None)
+
+
+def _scale_words(e: KernelEmitter, element: Element, held: list[Any], per_word: int) -> list[Value]:
+    return [pack_scales(e, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
 
 
 def emit_copy_scales(e: KernelEmitter, op: TableOperation) -> None:
