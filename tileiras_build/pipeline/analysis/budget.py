@@ -95,12 +95,12 @@ def divided_registers(warps: int, target: Target, ctas: int = 1, apart: int = FE
     return [apart, min(_whole_units(left // computing, target), MOST_REGISTERS)]
 
 
-def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
-    """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
+def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int, more: int = 1) -> bool:
+    """Whether ``more`` warps that compute nothing leave the others their registers, or enough for ``words`` 32-bit words."""
     if divides_registers(func, job, warps):
         return True
     ctas = occupancy(func, job) or 1
-    before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 2))
+    before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 1 + more))
     return after == before or _needed(words, warps) <= after
 
 

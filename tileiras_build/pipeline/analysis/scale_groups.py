@@ -4,6 +4,29 @@ A loop counts from 0 in steps of 1, and ``steps`` iterations, a group, use one t
 a ring has as many groups as stages.
 """
 
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.facts import is_counted_loop
+from ..shared.accessors import row
+
+
+def counts_up(loop: Operation | None) -> bool:
+    """Whether a loop is counted from 0 in steps of 1."""
+    if loop is None or not is_counted_loop(loop):
+        return False
+    return _is_number(row(loop).lower, 0) and _is_number(row(loop).step, 1)
+
+
+def _is_number(value: SSAValue, number: int) -> bool:
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return False
+    known = owner.properties["value"]
+    return isinstance(known, IntegerAttr) and known.value.data == number
+
 
 def groups_copied(steps: int, stages: int) -> int:
     """Of shared memory, filled ``stages`` - 1 iterations ahead.

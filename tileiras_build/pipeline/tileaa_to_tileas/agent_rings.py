@@ -123,8 +123,8 @@ class Ring:
             if found is not None and found[0].tma:
                 box = given(tensor_box(*found, analysis))
                 fetches.append(Fetch(index, *found, box))
-        loads, loops = {fetch.load: fetch for fetch in fetches}, given(loops_around(product))
-        return cls(product, fetches, loops, loads=loads, copies=scale_copies(product))
+        loops, copies = given(loops_around(product)), scale_copies(product)
+        return cls(product, fetches, loops, loads={fetch.load: fetch for fetch in fetches}, copies=copies)
 
     @property
     def consumers(self) -> int | None:

@@ -97,7 +97,10 @@ class RingAllocation:
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
         scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if self._scales_apart(group[0]))
-        copied = sum(_scale_bytes(ring.product) for ring in self.rings if not self._scales_apart(ring)) + self._copied_bytes()
+        copied = (
+            sum(_scale_bytes(ring.product) for ring in self.rings if not self._scales_apart(ring))
+            + self._copied_bytes()
+        )
         least = least_stages(most) if self.shares else LEAST_STAGES
         # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
@@ -160,9 +163,9 @@ class RingAllocation:
             tile = tensor_memory.take(buffers * accumulators)
             operand = tensor_memory.take(left) if left and operand is None else operand
             sum = self._sum(group[0], tile, operand, buffers)
-            tiles = list(map(tensor_memory.take, words))
-            scaled = self._create_scales(group[0], tiles) if self._scales_apart(group[0]) else None
-            sum.scales.extend(tiles if scaled is None else ())
+            places = list(map(tensor_memory.take, words))
+            scaled = self._create_scales(group[0], places) if self._scales_apart(group[0]) else None
+            sum.scales.extend(places if scaled is None else ())
             for ring in group:
                 ring.summed, ring.scaled = sum, scaled
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
@@ -15,6 +17,7 @@ from .agent_rings import Ring, State, Tokens, scales_of, stage_of
 from .agent_slices import AgentSlice
 from .copied_loads import is_outside
 from .inserted import Insert, binary, constant_i32, is_first_of, runs_at
+from .loop_copies import with_operands
 from .scale_turns import if_holds, next_token
 
 SIDES = (0, 1)  # the operands of a product: each has a warp for its scales
@@ -43,34 +46,28 @@ class CopyingAgent(AgentSlice):
 
     def _copy_groups(self, ring: Ring, index: SSAValue, token: SSAValue, insert: Insert) -> None:
         """All are on their way before a stage is waited for; those behind the loop's end are outside the tensor, or not used."""
-        steps, loop = ring.product.scale_steps, ring.loops[-1]
         starts = [index]
         while len(starts) < LOADED_GROUPS:
-            starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))
+            width = insert(constant_i32(ring.product.scale_steps))
+            starts.append(insert(binary(arith.AddiOp, starts[-1], width)))
         tiles = [self._load(ring, start, insert) for start in starts]
         self._fill(ring, tiles[0], token, insert)
         for start, tile in zip(starts[1:], tiles[1:]):
             token = insert(AdvanceOp.make([ring.scales.pipeline, token], [i32]))
-            runs = runs_at(loop, start)
-            runs.operands = [start, self.value(loop.upper)]
-            if_holds(insert(runs), insert, lambda inside, tile=tile, token=token: self._fill(ring, tile, token, inside))
+            runs = runs_at(ring.loops[-1], start)
+            runs.operands = [start, self.value(ring.loops[-1].upper)]
+            if_holds(insert(runs), insert, partial(self._fill, ring, tile, token))
 
     def _load(self, ring: Ring, index: SSAValue, insert: Insert) -> SSAValue:
         copy, block = ring.copies[self.side], ring.loops[-1].regions[0].blocks[0]
-        known = {block.args[0]: index}
+        known: dict[SSAValue, SSAValue] = {block.args[0]: index}
 
         def at(value: SSAValue) -> SSAValue:
             """``value`` computed for this index."""
-            if value in known or is_outside(value, block):
-                return known.get(value, self.value(value))
-            op = owner(value)
-            clone = type(op).create(
-                operands=[at(operand) for operand in op.operands],
-                result_types=[result.type for result in op.results],
-                properties=dict(op.properties),
-                attributes=dict(op.attributes),
-            )
-            known[value] = insert(clone)
+            if value not in known and is_outside(value, block):
+                return self.value(value)
+            if value not in known:
+                known[value] = insert(with_operands(owner(value), [at(operand) for operand in owner(value).operands]))
             return known[value]
 
         return copy.loaded([at(coord) for coord in copy.load.coords], insert)

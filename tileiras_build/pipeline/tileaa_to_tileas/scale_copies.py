@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,11 +14,14 @@ from ...layouts.linear_layout import memory_bits
 from ...layouts.tensor_memory import COPIED_WORDS, LANES
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import scale_columns
+from ..analysis.kinds import is_pure
 from ..analysis.memory_access import SECTOR_BYTES, VECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import ScalarSlice, runs_free, source_load
-from ..shared.accessors import maker, row
+from ..analysis.scale_groups import counts_up
+from ..shared.accessors import block_of, row
 from ..shared.element_types import element_of
 from .chain_layouts import forwarded, with_layout
+from .copied_loads import movable
 from .inserted import Insert
 from .layout_rules import operand_layout
 
@@ -38,7 +42,7 @@ class ScaleCopy:
         load, layout = self.load, self.layout
         attributes = {**load.attributes, **location_of(load)}
         types = [with_layout(load.value.type, layout)]
-        told = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
+        told: dict[str, Any] = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
         value = insert(type(load).make([load.view, coords, None], types, attributes, **told))
         for link in self.chain:
             if link.name != "nv_tileas.convert_layout":
@@ -50,7 +54,7 @@ class ScaleCopy:
 
 def scale_copies(product: TableOperation) -> list[ScaleCopy]:
     """Those of both operands; none where a warp could not load them in time, or tcgen05.cp does not copy such scales."""
-    if product.tensor_memory is None or product.lhs_scale is None:
+    if product.tensor_memory is None or product.lhs_scale is None or not counts_up(product.parent_op()):
         return []
     found = [_scale_copy(product, side) for side in (0, 1)]
     copies = [one for one in found if one is not None]
@@ -76,11 +80,22 @@ def _scale_copy(product: TableOperation, side: int) -> ScaleCopy | None:
 
 
 def _is_plain(load: TableOperation) -> bool:
-    """Whether another warp may make a load: of a place that scalars decide, with nothing that must come first."""
+    """Whether another warp may make a load, of any iteration: of an array of the kernel, with nothing that must come first."""
     slice, type = ScalarSlice(), load.view.type
     if type.kind.data != "partition" or type.padding.data not in ("none", "zero") or load.mem_semantic != "weak":
         return False
-    return runs_free(load.token) and slice.add(maker(load.view).operands[0]) and all(map(slice.add, load.coords))
+    if not runs_free(load.token) or not movable(load, block_of(load)) or not all(map(slice.add, load.coords)):
+        return False
+    return _is_of_parameters(load.view)
+
+
+def _is_of_parameters(value: SSAValue) -> bool:
+    """Whether a value can be computed where a kernel begins."""
+    made = value.owner
+    if isinstance(made, Block):
+        around = made.parent_op()
+        return around is not None and is_entry(around)
+    return is_pure(made) and all(map(_is_of_parameters, made.operands))
 
 
 def _comes_in_vectors(load: TableOperation) -> bool:

@@ -81,25 +81,27 @@ class _Specializer:
 
     def run(self) -> None:
         self._set_warps()
-        moved = [one.load for one in (*self.fetches, *self.copies)]
+        loads = [fetch.load for fetch in self.fetches]
+        moved = [*loads, *(copy.load for copy in self.copies)]
         for load in moved:
             hoist(load.view, self.entry)
-        fetched = self._slice([fetch.load for fetch in self.fetches])
+        fetched = self._slice(loads)
         body = self._outline(self._slice(moved).lookups)
         self.allocation.run(body)
         agents = [FetchingAgent(self.rings, fetched).run(body)]
         if self.issues_apart:
             agents.append(IssuingAgent(self.rings, self._slice([])).run(body))
         for side in SIDES if self.copies else ():
-            loads = [ring.copies[side].load for ring in self.rings if ring.copies]
-            agents.append(CopyingAgent(self.rings, self._slice(loads), side).run(body))
+            scales = self._slice([ring.copies[side].load for ring in self.rings if ring.copies])
+            agents.append(CopyingAgent(self.rings, scales, side).run(body))
         (SumReader if self.issues_apart else ComputingAgent)(self.rings).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         insert_before(switch, last_op(self.entry))
 
     def _has_registers(self) -> bool:
         words = max(ring.product.result.type.encoding.data.size for ring in self.rings)
-        return has_registers_for_issuing(words, self.func, self.job, self.warps)
+        more = 1 + (len(SIDES) if any(ring.copies for ring in self.rings) else 0)
+        return has_registers_for_issuing(words, self.func, self.job, self.warps, more)
 
     def _slice(self, loads: list[TableOperation]) -> ScalarSlice:
         """What the loops depend on, and where the tiles of some loads are."""

@@ -57,8 +57,10 @@ def _drop_product(ring: Ring, loop: TableOperation, index: int) -> None:
     ring.product.result.replace_all_uses_with(ring.product.acc)
     ring.product.detach()
     ring.product.erase()
-    for moved in (*ring.fetches, *ring.copies):
-        drop_load(moved.load, moved.chain)
+    for fetch in ring.fetches:
+        drop_load(fetch.load, fetch.chain)
+    for copy in ring.copies:
+        drop_load(copy.load, copy.chain)
     _erase_unused(block)
     _rebuild_without(loop, index)
 

@@ -253,9 +253,7 @@ def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     e.set(op.value, e.b.phis([element.type] * layout.num_registers, ways))
 
 
-def _load_tile(
-    e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool
-) -> list[Any]:
+def _load_tile(e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
     layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
     if "cache" in op.attributes:

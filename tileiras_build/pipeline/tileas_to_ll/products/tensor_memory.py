@@ -234,11 +234,11 @@ def emit_store_scales(e: KernelEmitter, op: TableOperation) -> None:
     access = shared_access(layout_of(op.value), type_of(op.buffer, BufferType).placement.data)
     start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
     thread = e.linear(access.lane_offsets, access.warp_offsets)
-    for vector in access.vectors:
+    for one in access.vectors:
         with e.b.in_prologue():
-            place = e.b.xor(thread, vector.xor)
-        words = _scale_words(e, e.element(op.value), [held[register] for register in vector.registers], WORD_SCALES)
-        store_shared(e, WORD, words, e.b.add(start, place), vector.add, None)
+            place = e.b.xor(thread, one.xor)
+        words = _scale_words(e, e.element(op.value), [held[register] for register in one.registers], WORD_SCALES)
+        store_shared(e, WORD, words, e.b.add(start, place), one.add, None)
 
 
 def _scale_words(e: KernelEmitter, element: Element, held: list[Any], per_word: int) -> list[Value]:
