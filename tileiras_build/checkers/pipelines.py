@@ -163,6 +163,7 @@ class _Agent(ProgramRun):
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.under_way: list[set[tuple[SSAValue, int]]] = []
         self.scales = TensorScales(self)
+        self.readers: dict[tuple[SSAValue, int], dict] = {}  # of scales, when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that is copied
         self.events: list[_Event] = []
         self.pipelines, self.sums, self.assumed = places.pipelines, places.sums, assumed
@@ -219,6 +220,7 @@ class _Agent(ProgramRun):
         if pipeline not in self.filled and item - self.released[pipeline] >= stages:
             self.fail(f"item {item} is waited for while {stages} others are not released")
         self.events.append(_Event("wait", pipeline, "fill", item + 1))
+        self.scales.finish(self.readers.pop((pipeline, item), {}))
         self.waited[pipeline] += 1
 
     def release(self, op: TableOperation) -> None:
@@ -240,6 +242,7 @@ class _Agent(ProgramRun):
         self.events.append(_Event("release", pipeline))
 
     def _fill_item(self, pipeline: SSAValue) -> None:
+        self.readers[pipeline, self.filled[pipeline]] = dict(self.scales.readers)
         self.filled[pipeline] += 1
         self.events.append(_Event("fill", pipeline))
 

@@ -5,8 +5,8 @@ Where an agent has them copied there, their stage in shared memory is the same, 
 threads write them,
 
 - the threads meet before a product reads them;
-- the last product that read a place is done before it is overwritten: the stage of its operands has been filled again, and
-  waited for.
+- the last product that read a place is done before it is overwritten: the stage of its operands has been filled again, or the
+  sum that was committed behind it, and waited for.
 """
 
 from __future__ import annotations
@@ -53,6 +53,12 @@ class TensorScales:
                 self.run.fail(f"scales in place {place[1]} are overwritten while product {item} may read them")
         self.unseen.add(place)
         self.uses[place] = 0
+
+    def finish(self, readers: dict[Place, tuple[SSAValue, int]]) -> None:
+        """The products that had read places when something was committed are done."""
+        for place, product in readers.items():
+            if self.readers.get(place) == product:
+                del self.readers[place]
 
     def meet(self) -> None:
         """All threads have come to a barrier."""

@@ -59,8 +59,8 @@ def _size(type: Attribute) -> int:
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
-# What one needs that copies scales: 32 bytes of each of four lines, for two groups, and the lines' addresses.
-COPYING_REGISTERS = 112
+# What one is given that copies scales, and needs at least: 32 bytes of each of four lines, for two groups, and the lines' addresses.
+COPYING_REGISTERS, LEAST_COPYING_REGISTERS = 112, 96
 # What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
 BESIDE_SUMS = 26
 # And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
@@ -95,13 +95,25 @@ def divided_registers(warps: int, target: Target, ctas: int = 1, apart: int = FE
     return [apart, min(_whole_units(left // computing, target), MOST_REGISTERS)]
 
 
-def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int, more: int = 1) -> bool:
-    """Whether ``more`` warps that compute nothing leave the others their registers, or enough for ``words`` 32-bit words."""
+def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
+    """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
     if divides_registers(func, job, warps):
         return True
     ctas = occupancy(func, job) or 1
-    before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 1 + more))
+    before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 2))
     return after == before or _needed(words, warps) <= after
+
+
+def copying_registers(words: int, func: Operation, job: Job, warps: int) -> int | None:
+    """Registers of each thread of a warpgroup that copies scales beside ``warps`` that compute; None where it, or they for
+    ``words`` 32-bit words, have too few.
+    """
+    ctas = occupancy(func, job) or 1
+    own = min(_launched(WARP * (warps + WARPGROUP) * ctas, job.target), COPYING_REGISTERS)
+    others = own
+    if divides_registers(func, job, warps):
+        others = divided_registers(warps, job.target, ctas, own)[1]
+    return own if own >= LEAST_COPYING_REGISTERS and _needed(words, warps) <= others else None
 
 
 def has_registers_for_fragments(kernel: TableOperation, product: TableOperation, registers: int, job: Job) -> bool:

@@ -25,9 +25,9 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ..analysis.budget import (
-    COPYING_REGISTERS,
     FETCHING_REGISTERS,
     WARPGROUP,
+    copying_registers,
     divided_registers,
     divides_registers,
     has_registers_for_issuing,
@@ -37,7 +37,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import last_op, owner, row
+from ..shared.accessors import given, last_op, owner, row
 from ..shared.optimization_hints import occupancy
 from .agent_rings import Ring, residents_of, set_residents
 from .agent_slices import FetchingAgent, IssuingAgent
@@ -72,8 +72,11 @@ class _Specializer:
         self.fetches += [resident.fetch for resident in residents_of(self.rings)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
+        self.copying = copying_registers(self._sum_words, func, job, self.warps)
+        for ring in self.rings if self.copying is None else ():
+            ring.copies = []
         # In a loop over tiles the products of the next one need not wait until the last sum has been stored; scales that
-        # another warp brings need no thread that computes.
+        # other warps bring need no thread that computes.
         gains = any(len(ring.loops) > 1 or ring.copies for ring in self.rings)
         self.issues_apart = gains and all(map(_fills_sums, self.rings)) and self._has_registers()
         self.copies = [copy for ring in self.rings for copy in ring.copies if self.issues_apart]
@@ -98,10 +101,14 @@ class _Specializer:
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         insert_before(switch, last_op(self.entry))
 
+    @property
+    def _sum_words(self) -> int:
+        """32-bit words of the largest sum."""
+        return max(ring.product.result.type.encoding.data.size for ring in self.rings)
+
     def _has_registers(self) -> bool:
-        words = max(ring.product.result.type.encoding.data.size for ring in self.rings)
-        more = 1 + (len(SIDES) if any(ring.copies for ring in self.rings) else 0)
-        return has_registers_for_issuing(words, self.func, self.job, self.warps, more)
+        copies = any(ring.copies for ring in self.rings)
+        return copies or has_registers_for_issuing(self._sum_words, self.func, self.job, self.warps)
 
     def _slice(self, loads: list[TableOperation]) -> ScalarSlice:
         """What the loops depend on, and where the tiles of some loads are."""
@@ -118,7 +125,7 @@ class _Specializer:
         agents = 1 + self.issues_apart + (len(SIDES) if self.copies else 0)
         self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
-            apart = COPYING_REGISTERS if self.copies else FETCHING_REGISTERS
+            apart = given(self.copying) if self.copies else FETCHING_REGISTERS
             ctas = occupancy(self.func, self.job) or 1
             self.func.agent_registers = divided_registers(self.warps, self.job.target, ctas, apart)
 
