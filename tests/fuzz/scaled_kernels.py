@@ -62,12 +62,13 @@ class _Writer:
         self.random = random.Random(self.seed)
         self.name = self.pick(tuple(KINDS))
         self.kind = KINDS[self.name]
-        self.m, self.n = self.pick((64, 128, 128, 128, 256)), self.pick((16, 32, 64, 64, 128, 128, 256))
-        self.k = self.pick((64, 128, 128, 256, 256, 512))
+        self.m, self.n = self.pick((64, 128, 128, 128, 128, 256)), self.pick((16, 32, 64, 64, 128, 128, 256))
+        self.k = self.pick((64, 128, 256, 256, 512))
         self.steps = self.pick((1, 2, 3, 5, 9)) if self.m * self.n * self.k <= 1 << 21 else self.pick((1, 2, 3))
         self.rows, self.columns = self.pick(((1, 1), (2, 1), (1, 2), (3, 1)))
         self.persistent = self.chance(0.5)
         self.ragged = self.chance(0.3)
+        self.alignment = self.pick((1, 4, 16, 16, 16))  # of lines of scales
 
     def pick(self, options: Sequence[T]) -> T:
         return self.random.choice(options)
@@ -91,7 +92,7 @@ class _Writer:
         if self.persistent:
             self.emit(f"for tile in range(ct.bid(0), {self.rows * self.columns}, ct.num_blocks(0)):", 1)
             self.emit(f"i, j = tile // {self.columns}, tile % {self.columns}", 2)
-        sums = [f"sum{number}" for number in range(self.pick((1, 1, 1, 2)))]
+        sums = [f"sum{number}" for number in range(self.pick((1, 1, 1, 1, 1, 2)))]
         for total in sums:
             self.emit(f"{total} = {self._start()}", depth)
         self._loops(sums, depth)
@@ -132,10 +133,10 @@ class _Writer:
     def _operand(self, axis: str) -> tuple[str, str, int, bool]:
         """Arrays of factors and scales, the lines of a tile, and whether lines run along the first axis."""
         size, count = (self.m, self.rows) if axis == "m" else (self.n, self.columns)
-        by_lines = axis == "m" or self.kind.per_byte > 1 or self.chance(0.7)
+        by_lines = axis == "m" or self.kind.per_byte > 1 or self.chance(0.85)
         lines, along = self._whole(size, count), self.steps * self.k
         scales = along // self.kind.block
-        scales += -scales % self.pick((1, 4, 16, 16, 16))  # whether lines of them are vectors
+        scales += -scales % self.alignment
         shapes = (lines, along // self.kind.per_byte), (lines, scales)
         if not by_lines:
             shapes = shapes[0][::-1], shapes[1][::-1]

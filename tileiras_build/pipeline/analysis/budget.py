@@ -59,8 +59,9 @@ def _size(type: Attribute) -> int:
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
-# What one is given that copies scales, and needs at least: 32 bytes of each of four lines, for two groups, and the lines' addresses.
-COPYING_REGISTERS, LEAST_COPYING_REGISTERS = 112, 96
+# What one needs that copies scales beside 32 bytes of each of four lines, for each group that it loads at once: the lines'
+# addresses, whether they are inside the array; it is given more, where there are more.
+BESIDE_COPIED, COPIED_REGISTERS, MORE_REGISTERS = 32, 32, 16
 # What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
 BESIDE_SUMS = 26
 # And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
@@ -104,16 +105,17 @@ def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int)
     return after == before or _needed(words, warps) <= after
 
 
-def copying_registers(words: int, func: Operation, job: Job, warps: int) -> int | None:
-    """Registers of each thread of a warpgroup that copies scales beside ``warps`` that compute; None where it, or they for
-    ``words`` 32-bit words, have too few.
+def copying_registers(groups: int, words: int, func: Operation, job: Job, warps: int) -> int | None:
+    """Registers of each thread of a warpgroup that copies so many groups of scales at once, beside ``warps`` that compute.
+
+    None where it, or they for ``words`` 32-bit words, have too few.
     """
-    ctas = occupancy(func, job) or 1
-    own = min(_launched(WARP * (warps + WARPGROUP) * ctas, job.target), COPYING_REGISTERS)
-    others = own
+    ctas, needed = occupancy(func, job) or 1, BESIDE_COPIED + COPIED_REGISTERS * groups
+    launched = _launched(WARP * (warps + WARPGROUP) * ctas, job.target)
+    own = others = min(launched, needed + MORE_REGISTERS)
     if divides_registers(func, job, warps):
         others = divided_registers(warps, job.target, ctas, own)[1]
-    return own if own >= LEAST_COPYING_REGISTERS and _needed(words, warps) <= others else None
+    return own if own >= needed and _needed(words, warps) <= others else None
 
 
 def has_registers_for_fragments(kernel: TableOperation, product: TableOperation, registers: int, job: Job) -> bool:

@@ -48,7 +48,6 @@ def groups_multiplied(steps: int, stages: int) -> int:
 
 
 AHEAD = 4  # iterations: in so many a warp has loaded scales
-LOADED_GROUPS = 2  # at once: one warp has registers for so many
 
 
 def groups_apart(steps: int) -> int:
@@ -57,3 +56,8 @@ def groups_apart(steps: int) -> int:
     A group takes the place of one whose last product is done: no number of iterations is needed for that to be true.
     """
     return 1 + -(-AHEAD // steps)
+
+
+def groups_loaded(steps: int) -> int:
+    """At once, by a warp of its own: two where one would not be there in time."""
+    return 1 if steps >= AHEAD else 2

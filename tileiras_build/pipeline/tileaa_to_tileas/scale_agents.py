@@ -11,7 +11,7 @@ from ...dialects import arith
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import AdvanceOp, ProducerCommitOp, StoreScalesOp, UmmaAcquireOp
 from ..analysis.operand_chains import ScalarSlice
-from ..analysis.scale_groups import LOADED_GROUPS
+from ..analysis.scale_groups import groups_loaded
 from ..shared.accessors import owner
 from .agent_rings import Ring, State, Tokens, scales_of, stage_of
 from .agent_slices import AgentSlice
@@ -24,7 +24,7 @@ SIDES = (0, 1)  # the operands of a product: each has a warp for its scales
 
 
 class CopyingAgent(AgentSlice):
-    """Brings the scales of one operand of each product, those of ``LOADED_GROUPS`` groups at a time."""
+    """Brings the scales of one operand of each product, those of one or two groups at a time."""
 
     def __init__(self, rings: list[Ring], slice: ScalarSlice, side: int):
         super().__init__(rings, slice)
@@ -39,17 +39,16 @@ class CopyingAgent(AgentSlice):
             return
         scales, steps, token = ring.scales, ring.product.scale_steps, tokens[ring.scales]
         index = self.value(ring.loops[-1].regions[0].blocks[0].args[0])
-        begins = is_first_of(index, steps * LOADED_GROUPS, insert)
+        begins = is_first_of(index, steps * groups_loaded(steps), insert)
         if_holds(begins, insert, lambda inside: self._copy_groups(ring, index, token, inside))
         moves = is_first_of(index, steps, insert) if steps > 1 else None
         tokens[scales] = next_token(scales, token, moves, insert)
 
     def _copy_groups(self, ring: Ring, index: SSAValue, token: SSAValue, insert: Insert) -> None:
         """All are on their way before a stage is waited for; those behind the loop's end are outside the tensor, or not used."""
-        starts = [index]
-        while len(starts) < LOADED_GROUPS:
-            width = insert(constant_i32(ring.product.scale_steps))
-            starts.append(insert(binary(arith.AddiOp, starts[-1], width)))
+        starts, steps = [index], ring.product.scale_steps
+        while len(starts) < groups_loaded(steps):
+            starts.append(insert(binary(arith.AddiOp, starts[-1], insert(constant_i32(steps)))))
         tiles = [self._load(ring, start, insert) for start in starts]
         self._fill(ring, tiles[0], token, insert)
         for start, tile in zip(starts[1:], tiles[1:]):

@@ -35,6 +35,7 @@ from ..analysis.budget import (
 from ..analysis.fetchable import products
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumulates
+from ..analysis.scale_groups import groups_loaded
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import given, last_op, owner, row
@@ -72,7 +73,8 @@ class _Specializer:
         self.fetches += [resident.fetch for resident in residents_of(self.rings)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
-        self.copying = copying_registers(self._sum_words, func, job, self.warps)
+        groups = max(groups_loaded(ring.product.scale_steps) for ring in self.rings)
+        self.copying = copying_registers(groups, self._sum_words, func, job, self.warps)
         for ring in self.rings if self.copying is None else ():
             ring.copies = []
         # In a loop over tiles the products of the next one need not wait until the last sum has been stored; scales that
