@@ -133,6 +133,26 @@ def scaled_onto(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstI
     ct.store(out, (row, column), acc)
 
 
+@ct.kernel
+def scaled_split(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The product of bytes in two loops, of which the first starts somewhere: only the second has groups of iterations."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2)) // 2, ct.num_tiles(a, axis=1, shape=(M, K // 2))):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2)) // 2):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    ct.store(out, (row, column), acc)
+
+
 def _in_order(tile):
     """The scales (lines, along k) of a tile (lines / 128, k / 4, 32, 16) that is stored as tensor memory holds it."""
     blocks, steps = tile.shape[:2]
@@ -248,6 +268,7 @@ CASES = [
     _bytes("nvfp4_bytes_persistent_tall", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
     _bytes("nvfp4_bytes_deep", (128, 64, 512, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
     _bytes("nvfp4_bytes_onto", (128, 128, 256, 16), "float8_e4m3fn", scaled_onto, **GROUPED),
+    _bytes("mxfp4_bytes_split", (128, 64, 256, 32), kernel=scaled_split, **GROUPED),
     _case("e4m3_triangular", E4M3, (128, 64, 128, 32), kernel=scaled_triangular, **GROUPED),
     _bytes("nvfp4_bytes_ahead", (128, 128, 256, 16), "float8_e4m3fn", aligned=16),
     _bytes("nvfp4_bytes_reordered", (128, 128, 256, 16), "float8_e4m3fn", scaled_reordered, aligned=16, ndim=4),

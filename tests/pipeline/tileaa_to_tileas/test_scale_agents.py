@@ -119,6 +119,11 @@ def test_the_emulator_sees_what_is_missing(change, edit, message, monkeypatch):
         check(name, (2, 1), 9, (1, 1, 1))
 
 
+def test_loops_with_and_without_groups_share_no_scales():
+    found, wanted = check("mxfp4_bytes_split", (1, 1), 11, (1, 1, 1))
+    np.testing.assert_array_equal(found, wanted)
+
+
 # ---- who does it ---------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", APART)
 def test_computing_warps_are_not_in_the_loop(name):
