@@ -267,6 +267,7 @@ CASES = [
     _bytes("nvfp4_bytes_persistent", (128, 128, 256, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
     _bytes("nvfp4_bytes_persistent_tall", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
     _bytes("nvfp4_bytes_deep", (128, 64, 512, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
+    _bytes("nvfp4_bytes_of_32", (128, 256, 512, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
     _bytes("nvfp4_bytes_onto", (128, 128, 256, 16), "float8_e4m3fn", scaled_onto, **GROUPED),
     _bytes("mxfp4_bytes_split", (128, 64, 256, 32), kernel=scaled_split, **GROUPED),
     _case("e4m3_triangular", E4M3, (128, 64, 128, 32), kernel=scaled_triangular, **GROUPED),

@@ -119,6 +119,14 @@ def test_the_emulator_sees_what_is_missing(change, edit, message, monkeypatch):
         check(name, (2, 1), 9, (1, 1, 1))
 
 
+def test_scales_that_columns_are_short_for():
+    """96 for the scales of an iteration beside 256 of the sum: two stages."""
+    found, wanted = check("nvfp4_bytes_of_32", (1, 1), 3, (1, 1, 1))
+    np.testing.assert_array_equal(found, wanted)
+    copied = next(op for op in agents("nvfp4_bytes_of_32")[1].walk() if op.name == "nv_tileas.async.copy_scales")
+    assert copied.operands[0].type.stages.data == 2
+
+
 def test_loops_with_and_without_groups_share_no_scales():
     found, wanted = check("mxfp4_bytes_split", (1, 1), 11, (1, 1, 1))
     np.testing.assert_array_equal(found, wanted)

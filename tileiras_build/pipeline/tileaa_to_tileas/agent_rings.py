@@ -12,10 +12,12 @@ from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.types import PipelineType
+from ...layouts.tensor_memory import WARPS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_products import resident_load
-from ..analysis.dot_atoms import k_of
+from ..analysis.dot_atoms import k_of, tensor_memory_tiles
 from ..analysis.operand_chains import loops_around, placement_after, source_load
+from ..analysis.scale_groups import groups_apart
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..shared.accessors import given, type_of
 from .inserted import Insert, constant_i32
@@ -147,6 +149,13 @@ class Ring:
     @property
     def sum(self) -> Sum:
         return given(self.summed)
+
+    @property
+    def scale_groups(self) -> int:
+        """Stages of scales that warps of their own bring: as many as come in time, and as the product has columns for."""
+        sums = tensor_memory_tiles(self.product, WARPS)[1].total_words
+        columns = (self.product.tensor_words - sums) // sum(copy.columns.words for copy in self.copies)
+        return max(1, min(groups_apart(self.product.scale_steps), columns))
 
     @property
     def scales(self) -> ScaleRing:

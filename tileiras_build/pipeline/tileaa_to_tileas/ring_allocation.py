@@ -25,7 +25,7 @@ from ..analysis.budget import (
 )
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
-from ..analysis.scale_groups import groups_apart, groups_copied, groups_multiplied
+from ..analysis.scale_groups import groups_copied, groups_multiplied
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
 from ..job import Job
@@ -171,7 +171,7 @@ class RingAllocation:
 
     def _create_scales(self, ring: Ring, tiles: list[SSAValue]) -> ScaleRing:
         """Stages of scales that warps of their own fill, one for each operand; a commit empties them."""
-        groups, buffers = groups_apart(ring.product.scale_steps), []
+        groups, buffers = ring.scale_groups, []
         for copy, value in zip(ring.copies, (ring.product.lhs_scale, ring.product.rhs_scale), strict=True):
             placement = SharedLayoutAttr(copy.columns.placement)
             type = BufferType(value.type.element_type, IntAttr(groups), placement)
@@ -192,7 +192,7 @@ class RingAllocation:
         if ring.product.lhs_scale is None:
             return []
         steps = ring.product.scale_steps
-        groups = groups_apart(steps) if self._scales_apart(ring) else groups_multiplied(steps, stages)
+        groups = ring.scale_groups if self._scales_apart(ring) else groups_multiplied(steps, stages)
         return [groups * columns.words for columns in scale_columns(ring.product, self.warps)]
 
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
@@ -244,7 +244,7 @@ def _tensor_tiles(ring: Ring, warps: int) -> tuple[int, int]:
 def _bytes_of_scales(ring: Ring) -> int:
     """Shared memory for the scales of a product that warps of their own bring."""
     bytes = (copy.columns.placement.size_bytes for copy in ring.copies)
-    return BESIDE_STAGES + sum(groups_apart(ring.product.scale_steps) * size for size in bytes)
+    return BESIDE_STAGES + sum(ring.scale_groups * size for size in bytes)
 
 
 def _scale_bytes(product: TableOperation) -> int:

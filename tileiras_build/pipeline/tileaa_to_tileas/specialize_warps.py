@@ -7,13 +7,14 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
        warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
        tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
-       are a ring, too, of two buffers where there is room, and the last region only reads them. ``producer_warps`` on the
-       kernel, and ``agent_registers`` where the agents divide its registers unevenly.
+       are a ring, too, of two buffers where there is room, and the last region only reads them. Where these products have
+       scales that a warp can load in vectors, two regions behind it do so (scale_agents.py), and the one that issues copies
+       them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
 Sound: all agents run the same loops over the same scalars, so the n-th stage that one fills is the n-th that another
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
        its empty mbarrier, which it does once its products of that stage are done; a buffer of sums, once the registers of
-       every computing warp hold the last one. A sum of no products is the zeros that these warps write there themselves.
+       every computing warp hold the last one; a stage of scales, once all products of its group are done. A sum of no products is the zeros that these warps write there themselves.
 """
 
 from __future__ import annotations
