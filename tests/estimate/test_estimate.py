@@ -67,7 +67,11 @@ def test_tile_programs_that_clusters_take_in_turns():
 
 def test_a_copy_to_tensor_memory_reads_shared_memory_once():
     """For all four warps' lanes together."""
-    lines = ["UTCCP.T.S.4x32dp128bit tmem[UR9+0x100], gdesc[UR20]", "UTCCP.T.S.128dp256bit tmem[UR9], gdesc[UR20]", "EXIT"]
+    lines = [
+        "UTCCP.T.S.4x32dp128bit tmem[UR9+0x100], gdesc[UR20]",
+        "UTCCP.T.S.128dp256bit tmem[UR9], gdesc[UR20]",
+        "EXIT",
+    ]
     work = Accountant(code(*lines), machine_of(find_target("sm_100"))).block([trace(lines)])
     assert work.shared == (32 * 16 + 128 * 32) / SHARED_BYTES
 
