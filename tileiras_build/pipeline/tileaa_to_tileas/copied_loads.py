@@ -61,7 +61,7 @@ def copied_load(found: Operation, block: Block, num_warps: int) -> CopiedLoad | 
     chain = _chain_to_product(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
-    if not _movable(op, block) or (_meets(block) and not runs_free(op.token)):
+    if not movable(op, block) or (_meets(block) and not runs_free(op.token)):
         return None
     fragment = fragment_of(op, chain)
     return _placed(op, chain, fragment, num_warps)
@@ -99,7 +99,7 @@ def _meets(block: Block) -> bool:
     return any(op.name == BarrierOp.name for op in walk(block))
 
 
-def _movable(op: TableOperation, block: Block) -> bool:
+def movable(op: TableOperation, block: Block) -> bool:
     """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)

@@ -80,7 +80,7 @@ class LoopCopies:
             return value
         if value not in known:
             operands = [self._at(operand, index, insert, known) for operand in owner(value).operands]
-            clone = _with_operands(owner(value), operands)
+            clone = with_operands(owner(value), operands)
             insert(clone)
             known[value] = clone.results[0]
         return known[value]
@@ -112,7 +112,7 @@ class LoopCopies:
         _drop_load(load)
 
 
-def _with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
+def with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
     """The same operation of other values."""
     return type(op).create(
         operands=operands,
