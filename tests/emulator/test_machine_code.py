@@ -68,6 +68,36 @@ def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, m
     assert one == other and len(calls) == 1
 
 
+@pytest.mark.parametrize("tile", [machine_code.NARROW, machine_code.WIDE])
+@pytest.mark.parametrize(("kind", "spread"), [("f16", 0), ("bf16", 30)])
+def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
+    """Of bf16 with many exponents some sums are added up anew."""
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr(machine_code, "tile_of", lambda fours: tile)
+
+    def some(rows):
+        values = rng.standard_normal((2, rows, 16)) * 2.0 ** rng.integers(-spread, spread + 1, (2, rows, 16))
+        whole = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+        return Factor(values.astype(np.float16) if kind == "f16" else whole.view(np.float32), kind)
+
+    steps = [(some(40), some(24)) for _ in range(3)]
+    start = rng.standard_normal((2, 40, 24)).astype(np.float32)
+
+    def run():
+        total = start.copy()
+        products.add_products(total, steps)
+        return total
+
+    one, other = both(monkeypatch, run)
+    assert one == other and len(calls) == 1
+
+
+@pytest.mark.parametrize(("fours", "is_known", "wide"), [(4, True, True), (5, True, False), (4, False, False)])
+def test_wide_tiles_are_for_wide_registers(fours, is_known, wide, monkeypatch):
+    monkeypatch.setattr(machine_code, "has", lambda feature: is_known)
+    assert (machine_code.tile_of(fours) is machine_code.WIDE) == wide
+
+
 def test_registers_of_warps(calls):
     expected = [A[i] @ B[j] + A[2 + i] @ B[2 + j] for i in (0, 1) for j in (0, 1)]
     np.testing.assert_array_equal(launch_warps(TWO_BY_TWO), np.array(expected, np.float32))

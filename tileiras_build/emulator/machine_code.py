@@ -18,12 +18,13 @@ import numpy as np
 
 from . import exact_sums
 from .exact_sums import Ratios
-from .jit import address, compiled
+from .jit import address, compiled, has
 from .packing import COLUMNS, ROWS, Matrices, Side
 
-LANES, VECTORS = 4, 2  # of sums that stay in registers: 8 vectors of 4 float64
+PIECE = 4  # columns whose sums are neighbors in memory
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
 TOGETHER = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
+NEAR = 3 << 13  # bytes of rows of A that stay in a first-level cache
 MOST_DEPTH = 64  # of one product along k: its code has no loop
 
 _multiplied = 0  # so far, by this process
@@ -74,7 +75,7 @@ def plain(total: np.ndarray) -> Layout | None:
         return None
     matrix, row = total.strides[0] // 4, total.strides[1] // 4
     rows = np.arange(stack)[:, None] * matrix + np.arange(0, m, ROWS) * row
-    return Layout(rows, np.arange(0, n, COLUMNS), row, LANES)
+    return Layout(rows, np.arange(0, n, COLUMNS), row, PIECE)
 
 
 def is_worth_it(multiplications: int) -> bool:
@@ -99,7 +100,9 @@ def add(
     """
     shapes = [side.shape for side in steps[0]]
     is_checked = bool(errors.any())
-    code = _adder(shapes[0][2], is_checked)
+    tile = tile_of(layout.rows.shape[1])
+    code = _adder(shapes[0][2], is_checked, tile)
+    chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
     a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
@@ -118,26 +121,71 @@ def add(
         code(
             address(out), address(olds) if old else None, a.address, b.address, *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
-            *layout.olds.vector,
+            *layout.olds.vector, chunk,
         )  # fmt: skip
 
 
 # -- the code ----------------------------------------------------------------------------------------
 _PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
 _POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
-_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in")
+_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in", "chunk")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Sums that stay in registers, as eight vectors: ``fours`` times four rows of eight columns, ``lanes`` to a vector."""
+
+    fours: int
+    lanes: int
+
+    @property
+    def rows(self) -> int:
+        return ROWS * self.fours
+
+    @property
+    def vectors(self) -> int:
+        """Of one row."""
+        return COLUMNS // self.lanes
+
+    @property
+    def wide(self) -> str:
+        return f"<{self.lanes} x double>"
+
+    @property
+    def single(self) -> str:
+        return f"<{self.lanes} x float>"
+
+    @property
+    def both(self) -> list[tuple[int, int]]:
+        """(row, vector) of all."""
+        return [(i, v) for i in range(self.rows) for v in range(self.vectors)]
+
+
+NARROW, WIDE = Tile(1, PIECE), Tile(2, COLUMNS)
+WIDE_FEATURE = "avx512f"  # of a CPU whose registers hold eight float64
+
+
+def tile_of(fours: int) -> Tile:
+    """The tile for matrices of so many times four rows."""
+    return WIDE if fours % WIDE.fours == 0 and has(WIDE_FEATURE) else NARROW
 
 
 @lru_cache(maxsize=16)
-def _adder(k: int, is_checked: bool) -> Callable[..., int]:
-    return compiled(_text(k, is_checked), "add", len(_POINTERS), len(_NUMBERS))
+def _adder(k: int, is_checked: bool, tile: Tile) -> Callable[..., int]:
+    return compiled(_text(k, is_checked, tile), "add", len(_POINTERS), len(_NUMBERS))
 
 
-# Loops over matrices, eight columns, four rows, and steps: the factors of eight columns stay in the first-level cache.
+# Loops over matrices, chunks of rows, eight columns, rows of a tile, and steps: the factors of a chunk stay in the first-level cache.
+# What the next rows need of memory, which is far away where registers of many threads are, is asked for before it is needed.
 _LOOPS = """
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+declare i64 @llvm.umin.i64(i64, i64)
+
 define void @add({parameters}) {{
 entry:
   %is_old = icmp ne ptr %olds, null
+  %r.all = mul i64 %stacks, %ms
+  %r.end = sub i64 %r.all, {fours}
 {room}
   br label %stack
 stack:
@@ -146,9 +194,14 @@ stack:
   %a.stack = mul i64 %s, %sa
   %b.stack = mul i64 %s, %sb
   %r.stack = mul i64 %s, %ms
+  br label %chunk_
+chunk_:
+  %r.from = phi i64 [0, %stack], [%r.to, %chunk.end]
+  %r.most = add i64 %r.from, %chunk
+  %r.to = call i64 @llvm.umin.i64(i64 %r.most, i64 %ms)
   br label %column
 column:
-  %c = phi i64 [0, %stack], [%c.next, %column.end]
+  %c = phi i64 [0, %chunk_], [%c.next, %column.end]
   %c.next = add i64 %c, 1
   %b.column = mul i64 %c, {columns_k}
   %b.at = add i64 %b.stack, %b.column
@@ -156,14 +209,11 @@ column:
   %c.at = load i64, ptr %c.ptr
   br label %four
 four:
-  %r = phi i64 [0, %column], [%r.next, %four.end]
-  %r.next = add i64 %r, 1
+  %r = phi i64 [%r.from, %column], [%r.next, %four.end]
+  %r.next = add i64 %r, {fours}
   %a.row = mul i64 %r, {rows_k}
   %a.at = add i64 %a.stack, %a.row
   %r.number = add i64 %r.stack, %r
-  %r.ptr = getelementptr i64, ptr %rows, i64 %r.number
-  %r.at = load i64, ptr %r.ptr
-  %first = add i64 %r.at, %c.at
 {places}
   br i1 %is_old, label %load, label %begin
 load:
@@ -171,12 +221,6 @@ load:
   %c.old = load i64, ptr %c.old.ptr
   %c.in.ptr = getelementptr i64, ptr %columns.in, i64 %c
   %c.in = load i64, ptr %c.in.ptr
-  %r.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.number
-  %r.old = load i64, ptr %r.old.ptr
-  %r.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.number
-  %r.in = load i64, ptr %r.in.ptr
-  %old.0 = add i64 %r.old, %c.old
-  %in.0 = add i64 %r.in, %c.in
 {loads}
   br label %begin
 begin:
@@ -200,11 +244,14 @@ sure:
   br i1 %is_last.t, label %four.end, label %step
 four.end:
 {stores}
-  %is_last.r = icmp eq i64 %r.next, %ms
+  %is_last.r = icmp eq i64 %r.next, %r.to
   br i1 %is_last.r, label %column.end, label %four
 column.end:
   %is_last.c = icmp eq i64 %c.next, %ns
-  br i1 %is_last.c, label %stack.end, label %column
+  br i1 %is_last.c, label %chunk.end, label %column
+chunk.end:
+  %is_last.chunk = icmp eq i64 %r.to, %ms
+  br i1 %is_last.chunk, label %stack.end, label %chunk_
 stack.end:
   %is_last.s = icmp eq i64 %s.next, %stacks
   br i1 %is_last.s, label %done, label %stack
@@ -212,104 +259,194 @@ done:
   ret void
 }}
 """
-_WIDE, _SINGLE = f"<{LANES} x double>", f"<{LANES} x float>"
-_PLACE = """  %i{i}.{v} = add i64 %first.{i}, %at.{v}
-  %p{i}.{v} = getelementptr float, ptr %out, i64 %i{i}.{v}"""
-_OLD = """  %old.at.{v} = mul i64 %vector.old, {v}
-  %old.number.{v} = add i64 %old.0, %old.at.{v}
-  %old.ptr.{v} = getelementptr i64, ptr %olds, i64 %old.number.{v}
-  %old.address.{v} = load i64, ptr %old.ptr.{v}
-  %old.{v}.array = inttoptr i64 %old.address.{v} to ptr
-  %in.at.{v} = mul i64 %vector.in, {v}
-  %in.number.{v} = add i64 %in.0, %in.at.{v}"""
-_LOAD = f"""  %in{{i}}.{{v}} = add i64 %in.number.{{v}}, %row.{{i}}
-  %q{{i}}.{{v}} = getelementptr float, ptr %old.{{v}}.array, i64 %in{{i}}.{{v}}
-  %l{{i}}.{{v}} = load {_SINGLE}, ptr %q{{i}}.{{v}}, align 4"""
-_START = f"  %o{{i}}.{{v}} = phi {_SINGLE} [zeroinitializer, %four], [%l{{i}}.{{v}}, %load]"
-_SUM = f"  %x{{i}}.{{v}} = phi {_SINGLE} [%o{{i}}.{{v}}, %begin], [%y{{i}}.{{v}}, %sure]"
+_QUAD = f"<{PIECE} x float>"  # of four columns, which are neighbors in memory
+# Of four rows g: where they are, and where those of the next tile of the same columns will be.
+_FOUR = """  %r.{g} = add i64 %r.number, {g}
+  %r.{g}.ptr = getelementptr i64, ptr %rows, i64 %r.{g}
+  %r.{g}.at = load i64, ptr %r.{g}.ptr
+  %first.{g} = add i64 %r.{g}.at, %c.at"""
+_NEXT = """  %r.after = add i64 %r.number, {fours}
+  %r.then = call i64 @llvm.umin.i64(i64 %r.after, i64 %r.end)
+  %then.ptr = getelementptr i64, ptr %rows, i64 %r.then
+  %then.at = load i64, ptr %then.ptr
+  %then = add i64 %then.at, %c.at"""
+_THEN = """  %then.{p} = add i64 %then, %at.{p}
+  %then.{p}.ptr = getelementptr float, ptr %out, i64 %then.{p}
+  call void @llvm.prefetch.p0(ptr %then.{p}.ptr, i32 1, i32 3, i32 1)"""
+_PLACE = """  %n{i}.{p} = add i64 %first.{i}.{g}, %at.{p}
+  %p{i}.{p} = getelementptr float, ptr %out, i64 %n{i}.{p}"""
+_OLD_FOUR = """  %r.{g}.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.{g}
+  %r.{g}.old = load i64, ptr %r.{g}.old.ptr
+  %r.{g}.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.{g}
+  %r.{g}.in = load i64, ptr %r.{g}.in.ptr
+  %old.{g} = add i64 %r.{g}.old, %c.old
+  %in.{g} = add i64 %r.{g}.in, %c.in"""
+_OLD = """  %old.at.{g}.{p} = mul i64 %vector.old, {p}
+  %old.number.{g}.{p} = add i64 %old.{g}, %old.at.{g}.{p}
+  %old.ptr.{g}.{p} = getelementptr i64, ptr %olds, i64 %old.number.{g}.{p}
+  %old.address.{g}.{p} = load i64, ptr %old.ptr.{g}.{p}
+  %old.{g}.{p}.array = inttoptr i64 %old.address.{g}.{p} to ptr
+  %in.at.{g}.{p} = mul i64 %vector.in, {p}
+  %in.number.{g}.{p} = add i64 %in.{g}, %in.at.{g}.{p}"""
+_OLD_THEN = """  %then.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.then
+  %then.old.row = load i64, ptr %then.old.ptr
+  %then.old = add i64 %then.old.row, %c.old
+  %then.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.then
+  %then.in.row = load i64, ptr %then.in.ptr
+  %then.in = add i64 %then.in.row, %c.in"""
+_ASK = """  %then.old.{p} = add i64 %then.old, %old.at.0.{p}
+  %then.array.{p}.ptr = getelementptr i64, ptr %olds, i64 %then.old.{p}
+  %then.array.{p}.number = load i64, ptr %then.array.{p}.ptr
+  %then.array.{p} = inttoptr i64 %then.array.{p}.number to ptr
+  %then.in.{p} = add i64 %then.in, %in.at.0.{p}
+  %then.in.{p}.ptr = getelementptr float, ptr %then.array.{p}, i64 %then.in.{p}
+  call void @llvm.prefetch.p0(ptr %then.in.{p}.ptr, i32 0, i32 3, i32 1)"""
+_LOAD = f"""  %in{{i}}.{{p}} = add i64 %in.number.{{g}}.{{p}}, %row.{{j}}
+  %q{{i}}.{{p}} = getelementptr float, ptr %old.{{g}}.{{p}}.array, i64 %in{{i}}.{{p}}
+  %l{{i}}.{{p}} = load {_QUAD}, ptr %q{{i}}.{{p}}, align 4"""
+_START = "  %o{i}.{v} = phi {single} [zeroinitializer, %four], [%{loaded}, %load]"
+_SUM = "  %x{i}.{v} = phi {single} [%o{i}.{v}, %begin], [%y{i}.{v}, %sure]"
 # A product that is zero is a positive zero, as in ``products._add_first``.
-_ADD = f"""  %z{{i}}.{{v}} = fadd {_SINGLE} %f{{i}}.{{v}}, zeroinitializer
-  %y{{i}}.{{v}} = fadd {_SINGLE} %z{{i}}.{{v}}, %x{{i}}.{{v}}"""
-_ROUND = f"  %f{{i}}.{{v}} = fptrunc {_WIDE} %s{{i}}.{{v}}.{{k}} to {_SINGLE}"
-_CHECK = f"""  %low{{i}}.{{v}}.wide = fsub {_WIDE} %s{{i}}.{{v}}.{{k}}, %error
-  %high{{i}}.{{v}}.wide = fadd {_WIDE} %s{{i}}.{{v}}.{{k}}, %error
-  %low{{i}}.{{v}} = fptrunc {_WIDE} %low{{i}}.{{v}}.wide to {_SINGLE}
-  %high{{i}}.{{v}} = fptrunc {_WIDE} %high{{i}}.{{v}}.wide to {_SINGLE}
-  %near{{i}}.{{v}} = fcmp une {_SINGLE} %low{{i}}.{{v}}, %high{{i}}.{{v}}
-  %some.{{next}} = or <{LANES} x i1> {{before}}, %near{{i}}.{{v}}"""
-_ERROR = f"""  %error.ptr = getelementptr double, ptr %errors, i64 %t
+_ADD = """  %z{i}.{v} = fadd {single} %f{i}.{v}, zeroinitializer
+  %y{i}.{v} = fadd {single} %z{i}.{v}, %x{i}.{v}"""
+_ROUND = "  %f{i}.{v} = fptrunc {wide} %s{i}.{v}.{last} to {single}"
+_CHECK = """  %low{i}.{v}.wide = fsub {wide} %s{i}.{v}.{last}, %error
+  %high{i}.{v}.wide = fadd {wide} %s{i}.{v}.{last}, %error
+  %low{i}.{v} = fptrunc {wide} %low{i}.{v}.wide to {single}
+  %high{i}.{v} = fptrunc {wide} %high{i}.{v}.wide to {single}
+  %near{i}.{v} = fcmp une {single} %low{i}.{v}, %high{i}.{v}
+  %some.{number} = or <{lanes} x i1> {before}, %near{i}.{v}"""
+_RATIO = """  %a.number.{g} = add i64 %a.number, {g}
+  %a.ratio.{g}.ptr = getelementptr double, ptr %a.ratios, i64 %a.number.{g}
+  %a.ratio.{g} = load double, ptr %a.ratio.{g}.ptr
+  %is_more.{g} = fcmp ogt double %a.ratio.{g}, {before}
+  %a.most.{g} = select i1 %is_more.{g}, double %a.ratio.{g}, double {before}"""
+_ERROR = """  %error.ptr = getelementptr double, ptr %errors, i64 %t
   %error.most = load double, ptr %error.ptr
-  %a.number = udiv exact i64 %a.place, {{a_size}}
-  %a.ratio.ptr = getelementptr double, ptr %a.ratios, i64 %a.number
-  %a.ratio = load double, ptr %a.ratio.ptr
-  %b.number = udiv exact i64 %b.place, {{b_size}}
+  %a.number = udiv exact i64 %a.place, {a_size}
+{ratios}
+  %b.number = udiv exact i64 %b.place, {b_size}
   %b.ratio.ptr = getelementptr double, ptr %b.ratios, i64 %b.number
   %b.ratio = load double, ptr %b.ratio.ptr
-  %ratio = fmul double %a.ratio, %b.ratio
-  %most = fmul double %ratio, {{k}}
+  %ratio = fmul double %a.most.{last}, %b.ratio
+  %most = fmul double %ratio, {k}
   %is_exact = fcmp ole double %most, 9007199254740992.0
   %error.one = select i1 %is_exact, double 0.0, double %error.most
-  %error.first = insertelement {_WIDE} poison, double %error.one, i64 0
-  %error = shufflevector {_WIDE} %error.first, {_WIDE} poison, <{LANES} x i32> zeroinitializer"""
-_DECIDE = f"""  %any = call i1 @llvm.vector.reduce.or.v{LANES}i1(<{LANES} x i1> %some.{{last}})
+  %error.first = insertelement {wide} poison, double %error.one, i64 0
+  %error = shufflevector {wide} %error.first, {wide} poison, <{lanes} x i32> zeroinitializer"""
+_DECIDE = """  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %some.{last})
   br i1 %any, label %doubtful, label %sure
 doubtful:
-  call void @exact(ptr %a, ptr %b, ptr %exact.sums)
-{{loads}}
+{calls}
+{loads}
   br label %sure"""
-_EXACT = f"""  %exact{{i}}.{{v}}.ptr = getelementptr {_SINGLE}, ptr %exact.sums, i64 {{number}}
-  %exact{{i}}.{{v}} = load {_SINGLE}, ptr %exact{{i}}.{{v}}.ptr"""
-_EITHER = f"  %f{{i}}.{{v}} = phi {_SINGLE} [%low{{i}}.{{v}}, %step], [%exact{{i}}.{{v}}, %doubtful]"
-_STORE = f"  store {_SINGLE} %y{{i}}.{{v}}, ptr %p{{i}}.{{v}}, align 4"
-_FACTOR_B = f"""  %b.{{k}}.{{v}}.ptr = getelementptr double, ptr %b, i64 {{at}}
-  %b.{{k}}.{{v}} = load {_WIDE}, ptr %b.{{k}}.{{v}}.ptr, align 8"""
-_FACTOR_A = f"""  %a.{{k}}.{{i}}.ptr = getelementptr double, ptr %a, i64 {{at}}
-  %a.{{k}}.{{i}}.one = load double, ptr %a.{{k}}.{{i}}.ptr
-  %a.{{k}}.{{i}}.first = insertelement {_WIDE} poison, double %a.{{k}}.{{i}}.one, i64 0
-  %a.{{k}}.{{i}} = shufflevector {_WIDE} %a.{{k}}.{{i}}.first, {_WIDE} poison, <{LANES} x i32> zeroinitializer"""
-_MULTIPLY = f"""  %m{{i}}.{{v}}.{{k}} = fmul contract {_WIDE} %a.{{k}}.{{i}}, %b.{{k}}.{{v}}
-  %s{{i}}.{{v}}.{{k}} = fadd contract {_WIDE} {{before}}, %m{{i}}.{{v}}.{{k}}"""
+_FIND = """  %a.four.{g} = getelementptr double, ptr %a, i64 {at}
+  %exact.four.{g} = getelementptr {single}, ptr %exact.sums, i64 {place}
+  call void @exact(ptr %a.four.{g}, ptr %b, ptr %exact.four.{g})"""
+_EXACT = """  %exact{i}.{v}.ptr = getelementptr {single}, ptr %exact.sums, i64 {number}
+  %exact{i}.{v} = load {single}, ptr %exact{i}.{v}.ptr"""
+_EITHER = "  %f{i}.{v} = phi {single} [%low{i}.{v}, %step], [%exact{i}.{v}, %doubtful]"
+_STORE = f"  store {_QUAD} %{{stored}}, ptr %p{{i}}.{{p}}, align 4"
+_FACTOR_B = """  %b.{k}.{v}.ptr = getelementptr double, ptr %b, i64 {at}
+  %b.{k}.{v} = load {wide}, ptr %b.{k}.{v}.ptr, align 8"""
+_FACTOR_A = """  %a.{k}.{i}.ptr = getelementptr double, ptr %a, i64 {at}
+  %a.{k}.{i}.one = load double, ptr %a.{k}.{i}.ptr
+  %a.{k}.{i}.first = insertelement {wide} poison, double %a.{k}.{i}.one, i64 0
+  %a.{k}.{i} = shufflevector {wide} %a.{k}.{i}.first, {wide} poison, <{lanes} x i32> zeroinitializer"""
+_MULTIPLY = """  %m{i}.{v}.{k} = fmul contract {wide} %a.{k}.{i}, %b.{k}.{v}
+  %s{i}.{v}.{k} = fadd contract {wide} {before}, %m{i}.{v}.{k}"""
+# A row of a wide tile is two pieces in memory.
+_JOIN = f"""  %w{{i}} = shufflevector {_QUAD} %l{{i}}.0, {_QUAD} %l{{i}}.1, <{COLUMNS} x i32> <{", ".join(f"i32 {n}" for n in range(COLUMNS))}>"""
+_PART = f"""  %d{{i}}.{{p}} = shufflevector {{single}} %y{{i}}.0, {{single}} poison, <{PIECE} x i32> <{{lanes_of}}>"""
+_PIECES = range(COLUMNS // PIECE)
 
 
-_BOTH = [(i, v) for i in range(ROWS) for v in range(VECTORS)]
+def _each(line: str, tile: Tile, **more: int) -> str:
+    return "\n".join(
+        line.format(
+            i=i, v=v, number=tile.vectors * i + v, single=tile.single, wide=tile.wide, lanes=tile.lanes,
+            loaded=f"l{i}.{v}" if tile is NARROW else f"w{i}", **more,
+        ) for i, v in tile.both
+    )  # fmt: skip
 
 
-def _each(line: str, **more: int) -> str:
-    return "\n".join(line.format(i=i, v=v, number=VECTORS * i + v, **more) for i, v in _BOTH)
+def _pieces(line: str, tile: Tile) -> list[str]:
+    """A line for each four columns of each row i, number j of four rows g."""
+    return [
+        line.format(i=i, j=i % ROWS, g=i // ROWS, p=p, stored=f"y{i}.{p}" if tile is NARROW else f"d{i}.{p}")
+        for i in range(tile.rows) for p in _PIECES
+    ]  # fmt: skip
 
 
-def _text(k: int, is_checked: bool) -> str:
+def _text(k: int, is_checked: bool, tile: Tile) -> str:
     """The functions in LLVM's IR."""
-    rows = [f"  %row.{i} = mul i64 %row, {i}\n  %first.{i} = add i64 %first, %row.{i}" for i in range(ROWS)]
-    vectors = [f"  %at.{v} = mul i64 %vector, {v}" for v in range(VECTORS)]
-    adds = [_each(_EITHER)] if is_checked else [_each(_ROUND, k=k - 1)]
     text = _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns_k=COLUMNS * k, rows_k=ROWS * k, places="\n".join([*rows, *vectors, _each(_PLACE)]),
-        loads="\n".join([*(_OLD.format(v=v) for v in range(VECTORS)), _each(_LOAD)]),
-        room=f"  %exact.sums = alloca [{len(_BOTH)} x {_SINGLE}]", starts=_each(_START), sums=_each(_SUM),
-        products="\n".join(map(_one_of_k, range(k))), checks=_checks(k) if is_checked else "  br label %sure",
-        adds="\n".join([*adds, _each(_ADD)]), stores=_each(_STORE),
+        columns_k=COLUMNS * k, rows_k=ROWS * k, fours=tile.fours, places="\n".join(_places(tile)),
+        loads="\n".join(_loads(tile)), room=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
+        starts=_each(_START, tile), sums=_each(_SUM, tile), products="\n".join(_one_of_k(n, k, tile) for n in range(k)),
+        checks=_checks(k, tile) if is_checked else "  br label %sure",
+        adds="\n".join([_each(_EITHER if is_checked else _ROUND, tile, last=k - 1), _each(_ADD, tile)]),
+        stores="\n".join(_stores(tile)),
     )  # fmt: skip
-    return text + exact_sums.text(k, ROWS, VECTORS, LANES) if is_checked else text
+    return text + exact_sums.text(k, ROWS, tile.vectors, tile.lanes) if is_checked else text
 
 
-def _checks(k: int) -> str:
+def _places(tile: Tile) -> list[str]:
+    """Lines that find the rows of a tile in the result, and ask for the next ones."""
+    rows = [f"  %row.{j} = mul i64 %row, {j}" for j in range(ROWS)]
+    pieces = [f"  %at.{p} = mul i64 %vector, {p}" for p in _PIECES]
+    fours = [_FOUR.format(g=g) for g in range(tile.fours)]
+    firsts = [f"  %first.{i}.{i // ROWS} = add i64 %first.{i // ROWS}, %row.{i % ROWS}" for i in range(tile.rows)]
+    ahead = [_NEXT.format(fours=tile.fours), *(_THEN.format(p=p) for p in _PIECES)]
+    return [*rows, *pieces, *fours, *firsts, *ahead, *_pieces(_PLACE, tile)]
+
+
+def _loads(tile: Tile) -> list[str]:
+    """Lines that load the sums before, and ask for the next ones."""
+    fours = [_OLD_FOUR.format(g=g) for g in range(tile.fours)]
+    arrays = [_OLD.format(g=g, p=p) for g in range(tile.fours) for p in _PIECES]
+    joins = [] if tile is NARROW else [_JOIN.format(i=i) for i in range(tile.rows)]
+    return [*fours, *arrays, *_pieces(_LOAD, tile), *joins, _OLD_THEN, *(_ASK.format(p=p) for p in _PIECES)]
+
+
+def _stores(tile: Tile) -> list[str]:
+    """Lines that store a tile."""
+    parts = [] if tile is NARROW else [
+        _PART.format(i=i, p=p, single=tile.single, lanes_of=", ".join(f"i32 {PIECE * p + n}" for n in range(PIECE)))
+        for i in range(tile.rows) for p in _PIECES
+    ]  # fmt: skip
+    return parts + _pieces(_STORE, tile)
+
+
+def _checks(k: int, tile: Tile) -> str:
     """Lines that leave for ``exact`` where a sum and its error may round to two numbers."""
-    before = ["zeroinitializer", *(f"%some.{number}" for number in range(len(_BOTH)))]
-    lines = [
-        _CHECK.format(i=i, v=v, k=k - 1, next=number, before=before[number]) for number, (i, v) in enumerate(_BOTH)
-    ]
-    error = _ERROR.format(a_size=ROWS * k, b_size=COLUMNS * k, k=float(k))
-    return "\n".join([error, *lines, _DECIDE.format(last=len(_BOTH) - 1, loads=_each(_EXACT))])
+    lines = []
+    for number, (i, v) in enumerate(tile.both):
+        before = f"%some.{number - 1}" if number else "zeroinitializer"
+        lines.append(
+            _CHECK.format(
+                i=i, v=v, last=k - 1, number=number, before=before, wide=tile.wide, single=tile.single, lanes=tile.lanes
+            )
+        )
+    fours = range(tile.fours)
+    ratios = [_RATIO.format(g=g, before=f"%a.most.{g - 1}" if g else "0.0") for g in fours]
+    error = _ERROR.format(
+        a_size=ROWS * k, b_size=COLUMNS * k, k=float(k), wide=tile.wide, lanes=tile.lanes, last=tile.fours - 1,
+        ratios="\n".join(ratios),
+    )  # fmt: skip
+    calls = [_FIND.format(g=g, at=g * ROWS * k, place=g * ROWS * tile.vectors, single=tile.single) for g in fours]
+    decide = _DECIDE.format(lanes=tile.lanes, last=len(tile.both) - 1, calls="\n".join(calls), loads=_each(_EXACT, tile))
+    return "\n".join([error, *lines, decide])
 
 
-def _one_of_k(k: int) -> str:
-    """The products of one column of A and one row of B."""
-    lines = [_FACTOR_B.format(k=k, v=v, at=COLUMNS * k + LANES * v) for v in range(VECTORS)]
-    for i in range(ROWS):
-        lines.append(_FACTOR_A.format(k=k, i=i, at=ROWS * k + i))
-        for v in range(VECTORS):
-            before = f"%s{i}.{v}.{k - 1}" if k else "zeroinitializer"
-            lines.append(_MULTIPLY.format(i=i, v=v, k=k, before=before))
+def _one_of_k(n: int, k: int, tile: Tile) -> str:
+    """The products of column n of A and row n of B, of k."""
+    shape = {"wide": tile.wide, "lanes": tile.lanes}
+    lines = [_FACTOR_B.format(k=n, v=v, at=COLUMNS * n + tile.lanes * v, **shape) for v in range(tile.vectors)]
+    for i in range(tile.rows):
+        lines.append(_FACTOR_A.format(k=n, i=i, at=i // ROWS * ROWS * k + ROWS * n + i % ROWS, **shape))
+        for v in range(tile.vectors):
+            before = f"%s{i}.{v}.{n - 1}" if n else "zeroinitializer"
+            lines.append(_MULTIPLY.format(i=i, v=v, k=n, before=before, **shape))
     return "\n".join(lines)
