@@ -159,7 +159,7 @@ def _three(numbers: list[int]) -> list[int]:
     return [*numbers, *[0] * (strips.RECORD - 2 - len(numbers))]
 
 
-_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16"}
+_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16", "i8": "p"}
 
 
 def _result_kind(name: str) -> str:
