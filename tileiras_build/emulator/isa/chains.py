@@ -233,8 +233,11 @@ def stacked(group, values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Registers (warps, 32), each in one piece of memory."""
-    return [np.ascontiguousarray(group.to_warps(value)) for value in values]
+    """Registers (warps, 32) or (CTAs, threads), each in one piece of memory."""
+    return [
+        value if group.dense and value.shape == group.shape and value.flags.c_contiguous else
+        np.ascontiguousarray(group.to_warps(value)) for value in values
+    ]  # fmt: skip
 
 
 def add_in_registers(
