@@ -227,15 +227,21 @@ declare {type} @llvm.umin.{name}({type}, {type})
 declare {one} @llvm.vector.reduce.umax.{name}({type})
 declare {one} @llvm.vector.reduce.umin.{name}({type})
 
-define void @extremes(ptr noalias %out, ptr noalias %sources, i64 %blocks, i64 %vectors) {{
+define void @extremes(ptr noalias %out, ptr noalias %sources, i64 %groups, i64 %blocks, i64 %vectors) {{
 entry:
+  br label %group
+group:
+  %g = phi i64 [0, %entry], [%g.next, %group.end]
+  %g.next = add i64 %g, 1
+  %g.first = mul i64 %g, %blocks
   br label %block
 block:
-  %b = phi i64 [0, %entry], [%b.next, %block.end]
-  %most.b = phi {type} [zeroinitializer, %entry], [%most.next, %block.end]
-  %least.b = phi {type} [splat ({one} -1), %entry], [%least.next, %block.end]
+  %b = phi i64 [0, %group], [%b.next, %block.end]
+  %most.b = phi {type} [zeroinitializer, %group], [%most.next, %block.end]
+  %least.b = phi {type} [splat ({one} -1), %group], [%least.next, %block.end]
   %b.next = add i64 %b, 1
-  %source.ptr = getelementptr i64, ptr %sources, i64 %b
+  %source.at = add i64 %g.first, %b
+  %source.ptr = getelementptr i64, ptr %sources, i64 %source.at
   %source.number = load i64, ptr %source.ptr
   %source = inttoptr i64 %source.number to ptr
   br label %some
@@ -254,14 +260,18 @@ some:
   br i1 %is_last.v, label %block.end, label %some
 block.end:
   %is_last.b = icmp eq i64 %b.next, %blocks
-  br i1 %is_last.b, label %done, label %block
-done:
+  br i1 %is_last.b, label %group.end, label %block
+group.end:
   %largest = call {one} @llvm.vector.reduce.umax.{name}({type} %most.next)
   %smallest.less = call {one} @llvm.vector.reduce.umin.{name}({type} %least.next)
   %smallest = add {one} %smallest.less, 1
-  store {one} %largest, ptr %out
-  %second = getelementptr {one}, ptr %out, i64 1
+  %first = getelementptr [2 x {one}], ptr %out, i64 %g
+  store {one} %largest, ptr %first
+  %second = getelementptr {one}, ptr %first, i64 1
   store {one} %smallest, ptr %second
+  %is_last.g = icmp eq i64 %g.next, %groups
+  br i1 %is_last.g, label %done, label %group
+done:
   ret void
 }}
 """
@@ -273,13 +283,21 @@ _MAGNITUDES = {
 }
 
 
-def magnitudes(blocks: Sequence[np.ndarray], kind: str) -> np.ndarray:
-    """The bits of the largest magnitude and of the smallest but zero (0 if there is none) in blocks of a kind, each in one piece
-    of memory, all of one size: a multiple of 32 bytes."""
+def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str) -> np.ndarray:
+    """The bits (groups, 2) of the largest magnitude and of the smallest but zero (0 if there is none) in groups of blocks of a
+    kind, each in one piece of memory, all of one size: a multiple of 32 bytes. All groups have as many."""
     type_, _ = WIDEN[kind]
-    out, sources = np.empty(2, _MAGNITUDES[type_][0]), np.array([address(block) for block in blocks])
-    _extremes(type_)(address(out), address(sources), len(sources), blocks[0].nbytes // 32)
+    out = np.empty((len(groups), 2), _MAGNITUDES[type_][0])
+    sources = np.array([address(block) for blocks in groups for block in blocks])
+    _extremes(type_)(address(out), address(sources), len(groups), len(groups[0]), groups[0][0].nbytes // 32)
     return out
+
+
+def numbers_of(bits: np.ndarray, kind: str) -> np.ndarray:
+    """The numbers of a kind that have such bits, as float16 or float32."""
+    if kind == "bf16":
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return bits.view(np.float16 if kind == "f16" else np.float32)
 
 
 @lru_cache
@@ -287,7 +305,7 @@ def _extremes(type_: str) -> Callable[..., int]:
     _, one, mask = _MAGNITUDES[type_]
     lanes = 256 // int(one[1:])
     text = _EXTREMES.format(type=f"<{lanes} x {one}>", name=f"v{lanes}{one}", one=one, mask=mask)
-    return compiled(text, "extremes", 2, 2)
+    return compiled(text, "extremes", 2, 3)
 
 
 # -- from arrays -------------------------------------------------------------------------------------

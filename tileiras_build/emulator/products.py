@@ -118,9 +118,8 @@ class Factor:
     @cached_property
     def extremes(self) -> tuple[float, float]:
         """The largest magnitude and, at most, the smallest but zero."""
-        if (bits := self.extreme_bits()) is not None:
-            largest, smallest = bits.view(self.values.dtype).tolist()
-            return largest, smallest
+        if find_extremes([self]):
+            return self.__dict__.pop("extremes")
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         largest = float(bits.max().view(self.values.dtype))
         if self.numbers.lowest >= FEW:
@@ -128,16 +127,17 @@ class Factor:
         smallest = (bits - one).min() + one  # a zero less one is the largest of all
         return largest, float(smallest.view(self.values.dtype))
 
-    def extreme_bits(self) -> np.ndarray | None:
-        """The bits of both, by machine code; None where NumPy has to find them."""
-        kind, values = packing.kind_of(self), self.values
-        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__ or values.nbytes % 32:
+    def pieces(self) -> Sequence[np.ndarray] | None:
+        """Where machine code finds all numbers, each piece of one size; None where NumPy has to find the extremes."""
+        values = self.values
+        if packing.kind_of(self) is None or "magnitudes" in self.__dict__ or values.nbytes % 32 or not values.size:
             return None
-        in_one_piece = values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous
-        return packing.magnitudes([values], kind) if in_one_piece and values.size else None
+        return [values] if values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous else None
 
     def unit_of(self, smallest: np.ndarray | float) -> np.ndarray:
         """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
+        if isinstance(smallest, float):
+            return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.numbers.lowest) + 1 - self.numbers.bits)
         exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
         return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
@@ -160,6 +160,22 @@ class Factor:
             return largest
         finite = np.isfinite(self.wide)
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
+
+
+def find_extremes(factors: Sequence[Factor]) -> bool:
+    """Let factors of one kind and shape know their extremes, by machine code at once; whether they do now."""
+    if not machine_code.is_ready():
+        return False
+    some = [factor for factor in factors if "extremes" not in factor.__dict__]
+    groups = [factor.pieces() for factor in some]
+    if not all(groups) or len({(len(pieces), pieces[0].nbytes) for pieces in groups if pieces}) > 1:
+        return False
+    kind = packing.kind_of(factors[0])
+    if some:
+        found = packing.numbers_of(packing.magnitudes(groups, kind), kind).tolist()
+        for factor, (largest, smallest) in zip(some, found):
+            factor.__dict__["extremes"] = largest, smallest
+    return True
 
 
 _OF_ANY_ORDER = {
@@ -225,6 +241,8 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
         return None
     if not machine_code.is_worth_it(stack * m * n * k * len(steps)):
         return None
+    for factors in zip(*steps):
+        find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
     return errors if np.isfinite(errors).all() else None
 
