@@ -7,11 +7,16 @@ has split keep a reference to its registers and copy only what they touch.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .cluster import RANK_SHIFT
 from .copies import GroupQueue
 from .shapes import spread
+
+if TYPE_CHECKING:
+    from .access import Selection
 
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
@@ -53,6 +58,7 @@ class Group:
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
         self._complete = None
+        self.everyone: Selection | None = None  # all threads, once somebody has asked (``access.selected``)
         self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
         self.set_warps()
 
