@@ -351,6 +351,7 @@ class Program:
     def templates(self):
         size = max(self.used, default=-1) + 1
         self.register_template = [None] * size
+        self.words = {slot for slot, register in self.used.items() if register.bits == 32}
         for slot, register in self.used.items():
             if register.bits == 128:
                 self.register_template[slot] = (np.uint64(0), np.uint64(0))
