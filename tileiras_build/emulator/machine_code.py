@@ -25,7 +25,7 @@ PIECE = 4  # columns whose sums are neighbors in memory
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
 TOGETHER = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
 NEAR = 3 << 13  # bytes of rows of A that stay in a first-level cache
-MOST_DEPTH = 64  # of one product along k: its code has no loop
+AT_ONCE = 4  # columns of A and rows of B between two looks whether there are more
 
 _multiplied = 0  # so far, by this process
 
@@ -101,7 +101,7 @@ def add(
     shapes = [side.shape for side in steps[0]]
     is_checked = bool(errors.any())
     tile = tile_of(layout.rows.shape[1])
-    code = _adder(shapes[0][2], is_checked, tile)
+    code = _adder(is_checked, tile)
     chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
@@ -121,14 +121,14 @@ def add(
         code(
             address(out), address(olds) if old else None, a.address, b.address, *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
-            *layout.olds.vector, chunk,
+            *layout.olds.vector, chunk, shapes[0][2],
         )  # fmt: skip
 
 
 # -- the code ----------------------------------------------------------------------------------------
 _PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
 _POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
-_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in", "chunk")
+_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in", "chunk", "k")
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def tile_of(fours: int) -> Tile:
 
 
 @lru_cache(maxsize=16)
-def _adder(k: int, is_checked: bool, tile: Tile) -> Callable[..., int]:
-    return compiled(_text(k, is_checked, tile), "add", len(_POINTERS), len(_NUMBERS))
+def _adder(is_checked: bool, tile: Tile) -> Callable[..., int]:
+    return compiled(_text(is_checked, tile), "add", len(_POINTERS), len(_NUMBERS))
 
 
 # Loops over matrices, chunks of rows, eight columns, rows of a tile, and steps: the factors of a chunk stay in the first-level cache.
@@ -186,6 +186,8 @@ entry:
   %is_old = icmp ne ptr %olds, null
   %r.all = mul i64 %stacks, %ms
   %r.end = sub i64 %r.all, {fours}
+  %columns.k = mul i64 %k, {columns}
+  %rows.k = mul i64 %k, {rows}
 {room}
   br label %stack
 stack:
@@ -203,7 +205,7 @@ chunk_:
 column:
   %c = phi i64 [0, %chunk_], [%c.next, %column.end]
   %c.next = add i64 %c, 1
-  %b.column = mul i64 %c, {columns_k}
+  %b.column = mul i64 %c, %columns.k
   %b.at = add i64 %b.stack, %b.column
   %c.ptr = getelementptr i64, ptr %columns, i64 %c
   %c.at = load i64, ptr %c.ptr
@@ -211,7 +213,7 @@ column:
 four:
   %r = phi i64 [%r.from, %column], [%r.next, %four.end]
   %r.next = add i64 %r, {fours}
-  %a.row = mul i64 %r, {rows_k}
+  %a.row = mul i64 %r, %rows.k
   %a.at = add i64 %a.stack, %a.row
   %r.number = add i64 %r.stack, %r
 {places}
@@ -236,7 +238,18 @@ step:
   %b.step = mul i64 %t, %bt
   %b.place = add i64 %b.step, %b.at
   %b = getelementptr double, ptr %bs, i64 %b.place
+{factors}
+  br label %depth
+depth:
+  %d = phi i64 [0, %step], [%d.next, %depth]
+{before}
+  %d.next = add i64 %d, {at_once}
+  %d.rows = mul i64 %d, {rows}
+  %d.columns = mul i64 %d, {columns}
 {products}
+  %is_last.d = icmp uge i64 %d.next, %k
+  br i1 %is_last.d, label %depth.end, label %depth
+depth.end:
 {checks}
 sure:
 {adds}
@@ -259,6 +272,10 @@ done:
   ret void
 }}
 """
+_BEFORE = "  %s{i}.{v}.before = phi {wide} [zeroinitializer, %step], [%s{i}.{v}.{last}, %depth]"
+_A_FOUR = """  %a.at.{g} = mul i64 %rows.k, {g}
+  %a.four.{g} = getelementptr double, ptr %a, i64 %a.at.{g}"""
+_A_DEPTH = "  %a.d.{g} = getelementptr double, ptr %a.four.{g}, i64 %d.rows"
 _QUAD = f"<{PIECE} x float>"  # of four columns, which are neighbors in memory
 # Of four rows g: where they are, and where those of the next tile of the same columns will be.
 _FOUR = """  %r.{g} = add i64 %r.number, {g}
@@ -323,13 +340,14 @@ _RATIO = """  %a.number.{g} = add i64 %a.number, {g}
   %a.most.{g} = select i1 %is_more.{g}, double %a.ratio.{g}, double {before}"""
 _ERROR = """  %error.ptr = getelementptr double, ptr %errors, i64 %t
   %error.most = load double, ptr %error.ptr
-  %a.number = udiv exact i64 %a.place, {a_size}
+  %a.number = udiv exact i64 %a.place, %rows.k
 {ratios}
-  %b.number = udiv exact i64 %b.place, {b_size}
+  %b.number = udiv exact i64 %b.place, %columns.k
   %b.ratio.ptr = getelementptr double, ptr %b.ratios, i64 %b.number
   %b.ratio = load double, ptr %b.ratio.ptr
   %ratio = fmul double %a.most.{last}, %b.ratio
-  %most = fmul double %ratio, {k}
+  %k.float = uitofp i64 %k to double
+  %most = fmul double %ratio, %k.float
   %is_exact = fcmp ole double %most, 9007199254740992.0
   %error.one = select i1 %is_exact, double 0.0, double %error.most
   %error.first = insertelement {wide} poison, double %error.one, i64 0
@@ -340,16 +358,15 @@ doubtful:
 {calls}
 {loads}
   br label %sure"""
-_FIND = """  %a.four.{g} = getelementptr double, ptr %a, i64 {at}
-  %exact.four.{g} = getelementptr {single}, ptr %exact.sums, i64 {place}
-  call void @exact(ptr %a.four.{g}, ptr %b, ptr %exact.four.{g})"""
+_FIND = """  %exact.four.{g} = getelementptr {single}, ptr %exact.sums, i64 {place}
+  call void @exact(ptr %a.four.{g}, ptr %b, ptr %exact.four.{g}, i64 %k)"""
 _EXACT = """  %exact{i}.{v}.ptr = getelementptr {single}, ptr %exact.sums, i64 {number}
   %exact{i}.{v} = load {single}, ptr %exact{i}.{v}.ptr"""
-_EITHER = "  %f{i}.{v} = phi {single} [%low{i}.{v}, %step], [%exact{i}.{v}, %doubtful]"
+_EITHER = "  %f{i}.{v} = phi {single} [%low{i}.{v}, %depth.end], [%exact{i}.{v}, %doubtful]"
 _STORE = f"  store {_QUAD} %{{stored}}, ptr %p{{i}}.{{p}}, align 4"
-_FACTOR_B = """  %b.{k}.{v}.ptr = getelementptr double, ptr %b, i64 {at}
+_FACTOR_B = """  %b.{k}.{v}.ptr = getelementptr double, ptr %b.d, i64 {at}
   %b.{k}.{v} = load {wide}, ptr %b.{k}.{v}.ptr, align 8"""
-_FACTOR_A = """  %a.{k}.{i}.ptr = getelementptr double, ptr %a, i64 {at}
+_FACTOR_A = """  %a.{k}.{i}.ptr = getelementptr double, ptr %a.d.{g}, i64 {at}
   %a.{k}.{i}.one = load double, ptr %a.{k}.{i}.ptr
   %a.{k}.{i}.first = insertelement {wide} poison, double %a.{k}.{i}.one, i64 0
   %a.{k}.{i} = shufflevector {wide} %a.{k}.{i}.first, {wide} poison, <{lanes} x i32> zeroinitializer"""
@@ -378,18 +395,18 @@ def _pieces(line: str, tile: Tile) -> list[str]:
     ]  # fmt: skip
 
 
-def _text(k: int, is_checked: bool, tile: Tile) -> str:
+def _text(is_checked: bool, tile: Tile) -> str:
     """The functions in LLVM's IR."""
     text = _LOOPS.format(
         parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
-        columns_k=COLUMNS * k, rows_k=ROWS * k, fours=tile.fours, places="\n".join(_places(tile)),
+        columns=COLUMNS, rows=ROWS, at_once=AT_ONCE, fours=tile.fours, places="\n".join(_places(tile)),
         loads="\n".join(_loads(tile)), room=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
-        starts=_each(_START, tile), sums=_each(_SUM, tile), products="\n".join(_one_of_k(n, k, tile) for n in range(k)),
-        checks=_checks(k, tile) if is_checked else "  br label %sure",
-        adds="\n".join([_each(_EITHER if is_checked else _ROUND, tile, last=k - 1), _each(_ADD, tile)]),
+        starts=_each(_START, tile), sums=_each(_SUM, tile), factors="\n".join(_A_FOUR.format(g=g) for g in range(tile.fours)),
+        before=_each(_BEFORE, tile, last=AT_ONCE - 1), products="\n".join(_products(tile)), checks=_checks(tile) if is_checked else "  br label %sure",
+        adds="\n".join([_each(_EITHER if is_checked else _ROUND, tile, last=AT_ONCE - 1), _each(_ADD, tile)]),
         stores="\n".join(_stores(tile)),
     )  # fmt: skip
-    return text + exact_sums.text(k, ROWS, tile.vectors, tile.lanes) if is_checked else text
+    return text + exact_sums.text(ROWS, tile.vectors, tile.lanes) if is_checked else text
 
 
 def _places(tile: Tile) -> list[str]:
@@ -419,34 +436,41 @@ def _stores(tile: Tile) -> list[str]:
     return parts + _pieces(_STORE, tile)
 
 
-def _checks(k: int, tile: Tile) -> str:
+def _checks(tile: Tile) -> str:
     """Lines that leave for ``exact`` where a sum and its error may round to two numbers."""
     lines = []
     for number, (i, v) in enumerate(tile.both):
         before = f"%some.{number - 1}" if number else "zeroinitializer"
         lines.append(
             _CHECK.format(
-                i=i, v=v, last=k - 1, number=number, before=before, wide=tile.wide, single=tile.single, lanes=tile.lanes
+                i=i, v=v, last=AT_ONCE - 1, number=number, before=before, wide=tile.wide, single=tile.single, lanes=tile.lanes
             )
         )
     fours = range(tile.fours)
     ratios = [_RATIO.format(g=g, before=f"%a.most.{g - 1}" if g else "0.0") for g in fours]
     error = _ERROR.format(
-        a_size=ROWS * k, b_size=COLUMNS * k, k=float(k), wide=tile.wide, lanes=tile.lanes, last=tile.fours - 1,
+        wide=tile.wide, lanes=tile.lanes, last=tile.fours - 1,
         ratios="\n".join(ratios),
     )  # fmt: skip
-    calls = [_FIND.format(g=g, at=g * ROWS * k, place=g * ROWS * tile.vectors, single=tile.single) for g in fours]
+    calls = [_FIND.format(g=g, place=g * ROWS * tile.vectors, single=tile.single) for g in fours]
     decide = _DECIDE.format(lanes=tile.lanes, last=len(tile.both) - 1, calls="\n".join(calls), loads=_each(_EXACT, tile))
     return "\n".join([error, *lines, decide])
 
 
-def _one_of_k(n: int, k: int, tile: Tile) -> str:
-    """The products of column n of A and row n of B, of k."""
+def _products(tile: Tile) -> list[str]:
+    """The products of some columns of A and rows of B."""
+    lines = [_A_DEPTH.format(g=g) for g in range(tile.fours)]
+    lines.append("  %b.d = getelementptr double, ptr %b, i64 %d.columns")
+    return lines + [_one_of_k(n, tile) for n in range(AT_ONCE)]
+
+
+def _one_of_k(n: int, tile: Tile) -> str:
+    """The products of column n of A and row n of B, of those."""
     shape = {"wide": tile.wide, "lanes": tile.lanes}
     lines = [_FACTOR_B.format(k=n, v=v, at=COLUMNS * n + tile.lanes * v, **shape) for v in range(tile.vectors)]
     for i in range(tile.rows):
-        lines.append(_FACTOR_A.format(k=n, i=i, at=i // ROWS * ROWS * k + ROWS * n + i % ROWS, **shape))
+        lines.append(_FACTOR_A.format(k=n, i=i, g=i // ROWS, at=ROWS * n + i % ROWS, **shape))
         for v in range(tile.vectors):
-            before = f"%s{i}.{v}.{n - 1}" if n else "zeroinitializer"
+            before = f"%s{i}.{v}.{n - 1}" if n else f"%s{i}.{v}.before"
             lines.append(_MULTIPLY.format(i=i, v=v, k=n, before=before, **shape))
     return "\n".join(lines)

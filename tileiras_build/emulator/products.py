@@ -234,7 +234,7 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
     or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
-    if k > machine_code.MOST_DEPTH or not all(map(_needs_float64, steps)):
+    if k % machine_code.AT_ONCE or not all(map(_needs_float64, steps)):
         return None
     sides = [(packing.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
