@@ -28,11 +28,15 @@ def merge(machine: Machine, groups: list[Group]) -> Group:
         return _rejoin(parent, groups)
     merged = _group_of(machine, flat)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
-    live = merged.live_slots()
+    live = list(merged.live_slots())
     for group in groups:
-        group.resolve_all(list(live))
+        group.resolve_all(live)
+    done = dict(register_moves.assemble(machine.program, live, groups, positions, merged))
     for slot in live:
-        values = [g.resolve(slot) for g in groups]
+        if slot in done:
+            merged.R[slot] = done[slot]
+            continue
+        values = [g.R[slot] for g in groups]
         merged.R[slot] = assemble(values, groups, positions, len(flat), merged.shape)
     _merge_state(merged, groups, positions)
     return merged

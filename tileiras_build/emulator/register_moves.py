@@ -83,6 +83,20 @@ def overlay(program: Program, slots: Sequence[int], bases: Sequence[object] | No
     return registers.views(whole, chosen)
 
 
+def assemble(program: Program, slots: Sequence[int], groups: Sequence[Group], positions: Sequence[np.ndarray], merged: Group):
+    """(slot, value) of registers of a group that others have become, whose threads are at ``positions`` of its own."""
+    if len(slots) < FEWEST or not machine_code.is_ready():
+        return []
+    registers = Registers(program, slots)
+    places = [registers.at([group.R[slot] for slot in slots], group.shape) for group in groups]
+    chosen = np.logical_and.reduce([place != 0 for place in places])
+    whole = np.empty((np.count_nonzero(chosen), *merged.shape), np.uint32)
+    for place, position in zip(places, positions) if len(whole) else ():
+        sources, where = place[chosen], np.ascontiguousarray(position, np.int64)
+        _spread()(address(sources), address(whole), address(where), len(whole), merged.size, len(where))
+    return registers.views(whole, chosen)
+
+
 class Part:
     """Where the threads of a part of a group are among those of the group: lines of ``bytes`` in memory."""
 
@@ -144,6 +158,45 @@ done:
   ret void
 }
 """
+
+
+# Loops over values and threads.
+_SPREAD = """
+define void @spread(ptr %sources, ptr %out, ptr %places, i64 %values, i64 %size, i64 %count) {
+entry:
+  br label %value
+value:
+  %v = phi i64 [0, %entry], [%v.next, %value.end]
+  %v.next = add i64 %v, 1
+  %source.ptr = getelementptr i64, ptr %sources, i64 %v
+  %source.number = load i64, ptr %source.ptr
+  %source = inttoptr i64 %source.number to ptr
+  %first = mul i64 %v, %size
+  %target = getelementptr i32, ptr %out, i64 %first
+  br label %one
+one:
+  %i = phi i64 [0, %value], [%i.next, %one]
+  %i.next = add i64 %i, 1
+  %from = getelementptr i32, ptr %source, i64 %i
+  %word = load i32, ptr %from
+  %place.ptr = getelementptr i64, ptr %places, i64 %i
+  %place = load i64, ptr %place.ptr
+  %to = getelementptr i32, ptr %target, i64 %place
+  store i32 %word, ptr %to
+  %is_last.i = icmp eq i64 %i.next, %count
+  br i1 %is_last.i, label %value.end, label %one
+value.end:
+  %is_last.v = icmp eq i64 %v.next, %values
+  br i1 %is_last.v, label %done, label %value
+done:
+  ret void
+}
+"""
+
+
+@lru_cache
+def _spread() -> Callable[..., int]:
+    return compiled(_SPREAD, "spread", 3, 3)
 
 
 @lru_cache
