@@ -30,6 +30,15 @@ class Registers:
         self.dtypes = [program.register_template[slot].dtype if slot in program.words else None for slot in slots]
         self.kinds = identities(self.dtypes)
 
+    @classmethod
+    def of(cls, program: Program, slots: Sequence[int]) -> Registers:
+        """The same ones for the same slots."""
+        key = tuple(slots)
+        found = program.moved.get(key)
+        if found is None:
+            found = program.moved[key] = cls(program, key)
+        return found
+
     def at(self, values: Sequence[object], shape: tuple[int, int]) -> np.ndarray:
         """Where the values begin that have one for each thread; 0 for the others."""
         out = np.empty(len(values), np.int64)
@@ -52,7 +61,7 @@ def pick(group: Group, slots: Sequence[int]) -> None:
     """Give a part of a group its values of registers that it has not got yet, if machine code can."""
     if len(slots) < FEWEST or not machine_code.is_ready() or not is_movable(group):
         return
-    parent, registers = group.parent, Registers(group.machine.program, slots)
+    parent, registers = group.parent, Registers.of(group.machine.program, slots)
     places = registers.at([parent.R[slot] for slot in slots], parent.shape)
     chosen = places != 0
     whole = np.empty((np.count_nonzero(chosen), *group.shape), np.uint32)
@@ -67,7 +76,7 @@ def overlay(program: Program, slots: Sequence[int], bases: Sequence[object] | No
     rest)."""
     if len(slots) < FEWEST or not machine_code.is_ready() or not all(is_movable(group) for group, _ in parts):
         return []
-    shape, registers = parts[0][0].parent.shape, Registers(program, slots)
+    shape, registers = parts[0][0].parent.shape, Registers.of(program, slots)
     places = [registers.at(values, group.shape) for group, values in parts]
     if bases is not None:
         places.append(registers.at(bases, shape))
@@ -87,7 +96,7 @@ def assemble(program: Program, slots: Sequence[int], groups: Sequence[Group], po
     """(slot, value) of registers of a group that others have become, whose threads are at ``positions`` of its own."""
     if len(slots) < FEWEST or not machine_code.is_ready():
         return []
-    registers = Registers(program, slots)
+    registers = Registers.of(program, slots)
     places = [registers.at([group.R[slot] for slot in slots], group.shape) for group in groups]
     chosen = np.logical_and.reduce([place != 0 for place in places])
     whole = np.empty((np.count_nonzero(chosen), *merged.shape), np.uint32)
