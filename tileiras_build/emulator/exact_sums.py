@@ -85,12 +85,12 @@ class Ratios:
     def __init__(self, values: np.ndarray, bits: int):
         self.values, self.bits = values, bits
         self.out = np.empty(values.shape[:-2])
-        self.address = address(self.out)
+        self.address, self.place = address(self.out), address(values)
 
     def measure(self) -> None:
         """Of the values as they are now."""
         vectors = self.values.shape[-1] * self.values.shape[-2] // LANES
-        _measure()(self.address, address(self.values), self.out.size, vectors, 1023 + self.bits - 1)
+        _measure()(self.address, self.place, self.out.size, vectors, 1023 + self.bits - 1)
 
 
 # a, b: the factors of ``machine_code.py`` of one step; a loop over the vectors of the tile, one over k, and two over the expansion.

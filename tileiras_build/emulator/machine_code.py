@@ -19,7 +19,7 @@ import numpy as np
 from . import exact_sums
 from .exact_sums import Ratios
 from .jit import address, compiled, has
-from .packing import COLUMNS, ROWS, Matrices, Side
+from .packing import COLUMNS, ROWS, Matrices, Side, places_of
 
 PIECE = 4  # columns whose sums are neighbors in memory
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
@@ -110,14 +110,15 @@ def add(
     known = [address(errors), *(ratio.address for ratio in ratios)] if is_checked else [None] * 3
     tables = [layout.rows, *layout.olds.rows]
     columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
-    olds = np.array([address(array) for array in old])
+    olds = places_of(old) if old else layout.columns
+    places = [(address(table), table.strides[0]) for table in tables]
     for first in range(0, layout.stack, each):
         count = min(each, layout.stack - first)
         a.pack(first, count)
         b.pack(first, count)
         for ratio in ratios:
             ratio.measure()
-        rows = [address(table[first:]) for table in tables]
+        rows = [place + first * stride for place, stride in places]
         code(
             address(out), address(olds) if old else None, a.address, b.address, *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,

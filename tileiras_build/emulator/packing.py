@@ -11,10 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from .jit import address, compiled
+from .jit import address, addresses, compiled, identities
 
 WIDTHS = ROWS, COLUMNS = 4, 8  # of A and of B
 BLOCK = 8  # rows of 16 bytes, which a register of a warp holds: lane 4 r + t has word t of row r
+FEW = 6  # arrays whose addresses are found one by one
 IN_ORDER = np.arange(COLUMNS)
 APART = np.concatenate([IN_ORDER[::2], IN_ORDER[1::2]])
 
@@ -54,6 +55,7 @@ class Side:
         self.out = np.empty((len(steps), 1 if self.is_shared else each, rows // self.width, k, self.width))
         self.address, self.step = address(self.out), self.out[0].size
         self.matrix = 0 if self.is_shared else rows * k
+        self.kept: list[np.ndarray] = []  # whose addresses are in use
         order = APART if is_apart and side else IN_ORDER[: self.width]
         prepare = self.from_registers if steps[0].blocks else self.from_arrays
         self.pack_some = prepare(steps, order)
@@ -73,35 +75,45 @@ class Side:
             matrix, row, column = (stride // values.itemsize for stride in values.strides)
             place = self.address + 8 * self.step * number
             strides = (k, matrix, self.width * row, column)
-            calls.append((place, address(values), values.strides[0], order * row, strides))
+            lanes = order * row
+            self.kept.append(lanes)
+            calls.append((place, address(values), values.strides[0], address(lanes), strides))
 
         def pack(first: int, count: int) -> None:
             for place, values, matrix, lanes, strides in calls:
-                call(place, values + first * matrix, address(lanes), rows // self.width, count, *strides)
+                call(place, values + first * matrix, lanes, rows // self.width, count, *strides)
 
         return pack
 
     def from_registers(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], None]:
         call, fold = _blocks(kind_of(steps[0]), self.width, tuple(order.tolist())), steps[0].fold
         _, rows, k = steps[0].shape
-        sources, places = [], []
-        for number, factor in enumerate(steps):
-            for row, line in enumerate(factor.blocks):
-                depth = k // len(line)
-                for column, block in enumerate(line):
-                    sources.append(address(block))
-                    places.append(
-                        self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
-                    )
-        table = np.array([sources, places])
+        depth = k // len(steps[0].blocks[0])
+        number, row, column = np.ogrid[: len(steps), : len(steps[0].blocks), : k // depth]
+        places = self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
+        blocks = [block for factor in steps for line in factor.blocks for block in line]
+        table = np.array([places_of(blocks), places.reshape(-1)])
+        self.kept.append(table)
+        source, place = address(table), address(table) + table.strides[0]
         per_warp = rows * k // fold  # warps of one matrix have their rows after each other
 
         def pack(first: int, count: int) -> None:
-            call(
-                address(table[0]), address(table[1]), len(sources), first * fold, count * fold, per_warp, self.width * k
-            )
+            call(source, place, len(blocks), first * fold, count * fold, per_warp, self.width * k)
 
         return pack
+
+
+def places_of(blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """Where arrays begin that are in one piece of memory."""
+    first, out = blocks[0], np.empty(len(blocks), np.int64)
+    if len(blocks) < FEW or first.ndim != 2 or addresses(tuple(blocks), _kinds(first.dtype, len(blocks)), first.shape, out):
+        out[:] = [address(block) for block in blocks]
+    return out
+
+
+@lru_cache(maxsize=64)
+def _kinds(kind: np.dtype, count: int) -> np.ndarray:
+    return identities([kind] * count)
 
 
 # -- the types of numbers ----------------------------------------------------------------------------
@@ -288,7 +300,7 @@ def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str) -> np.ndarray:
     kind, each in one piece of memory, all of one size: a multiple of 32 bytes. All groups have as many."""
     type_, _ = WIDEN[kind]
     out = np.empty((len(groups), 2), _MAGNITUDES[type_][0])
-    sources = np.array([address(block) for blocks in groups for block in blocks])
+    sources = places_of([block for blocks in groups for block in blocks])
     _extremes(type_)(address(out), address(sources), len(groups), len(groups[0]), groups[0][0].nbytes // 32)
     return out
 
