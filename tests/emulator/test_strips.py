@@ -77,7 +77,9 @@ def test_a_strip_has_the_bits_of_numpy_or_is_bad(name, monkeypatch):
 
 
 @can
-@pytest.mark.parametrize("name", [name for name, row in strips.ROWS.items() if "float" in row.operands and row.result != "i8"])
+@pytest.mark.parametrize(
+    "name", [name for name, row in strips.ROWS.items() if "float" in row.operands and row.result != "i8"]
+)
 def test_a_strip_with_a_nan_is_bad(name):
     given = [np.ones(SIZE, TYPES[kind]) for kind in strips.ROWS[name].operands]
     given[0][strips.STRIP + 3] = np.nan

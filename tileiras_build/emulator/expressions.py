@@ -206,4 +206,9 @@ _CALLS: dict[str, Callable[[Program, list[ast.expr]], Value]] = {
     "fma32": _of_one("fma", "f32"), "bits32": _of_one("bits", "u32"), "tidy": _of_one("bits", "f32"),
     "flush": _of_one("flush", "f32"), "extract_field": _field,
 }  # fmt: skip
-_NODES: dict[type[ast.expr], Callable[..., Value]] = {ast.Name: _name, ast.BinOp: _binary, ast.Call: _call, ast.Compare: _compare}
+_NODES: dict[type[ast.expr], Callable[..., Value]] = {
+    ast.Name: _name,
+    ast.BinOp: _binary,
+    ast.Call: _call,
+    ast.Compare: _compare,
+}

@@ -60,8 +60,8 @@ def addresses(arrays: tuple[object, ...], kinds: np.ndarray, shape: tuple[int, i
     return _looker()(id(arrays) + _ITEMS, address(kinds), address(out), _ARRAY, len(arrays), *shape)
 
 
-def identities(kinds: Iterable[np.dtype]) -> np.ndarray:
-    """What ``addresses`` knows types by; NumPy has each of them once."""
+def identities(kinds: Iterable[np.dtype | None]) -> np.ndarray:
+    """What ``addresses`` knows types by; NumPy has each of them once. No array is of the type None."""
     return np.array(list(map(id, kinds)), np.int64)
 
 

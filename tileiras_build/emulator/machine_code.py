@@ -129,7 +129,22 @@ def add(
 # -- the code ----------------------------------------------------------------------------------------
 _PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
 _POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
-_NUMBERS = ("steps", "stacks", "ms", "ns", "at", "bt", "sa", "sb", "row", "vector", "vector.old", "vector.in", "chunk", "k")
+_NUMBERS = (
+    "steps",
+    "stacks",
+    "ms",
+    "ns",
+    "at",
+    "bt",
+    "sa",
+    "sb",
+    "row",
+    "vector",
+    "vector.old",
+    "vector.in",
+    "chunk",
+    "k",
+)
 
 
 @dataclass(frozen=True)
@@ -444,7 +459,14 @@ def _checks(tile: Tile) -> str:
         before = f"%some.{number - 1}" if number else "zeroinitializer"
         lines.append(
             _CHECK.format(
-                i=i, v=v, last=AT_ONCE - 1, number=number, before=before, wide=tile.wide, single=tile.single, lanes=tile.lanes
+                i=i,
+                v=v,
+                last=AT_ONCE - 1,
+                number=number,
+                before=before,
+                wide=tile.wide,
+                single=tile.single,
+                lanes=tile.lanes,
             )
         )
     fours = range(tile.fours)
@@ -454,7 +476,9 @@ def _checks(tile: Tile) -> str:
         ratios="\n".join(ratios),
     )  # fmt: skip
     calls = [_FIND.format(g=g, place=g * ROWS * tile.vectors, single=tile.single) for g in fours]
-    decide = _DECIDE.format(lanes=tile.lanes, last=len(tile.both) - 1, calls="\n".join(calls), loads=_each(_EXACT, tile))
+    decide = _DECIDE.format(
+        lanes=tile.lanes, last=len(tile.both) - 1, calls="\n".join(calls), loads=_each(_EXACT, tile)
+    )
     return "\n".join([error, *lines, decide])
 
 

@@ -106,7 +106,11 @@ class Side:
 def places_of(blocks: Sequence[np.ndarray]) -> np.ndarray:
     """Where arrays begin that are in one piece of memory."""
     first, out = blocks[0], np.empty(len(blocks), np.int64)
-    if len(blocks) < FEW or first.ndim != 2 or addresses(tuple(blocks), _kinds(first.dtype, len(blocks)), first.shape, out):
+    if (
+        len(blocks) < FEW
+        or first.ndim != 2
+        or addresses(tuple(blocks), _kinds(first.dtype, len(blocks)), first.shape, out)
+    ):
         out[:] = [address(block) for block in blocks]
     return out
 

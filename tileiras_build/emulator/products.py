@@ -113,7 +113,7 @@ class Factor:
     def bound(self) -> float:
         """The largest magnitude over a unit that all are multiples of."""
         largest, smallest = self.extremes
-        return largest / float(self.unit_of(smallest))
+        return largest / self.unit_of(smallest)
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
@@ -134,18 +134,17 @@ class Factor:
             return None
         return [values] if values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous else None
 
-    def unit_of(self, smallest: np.ndarray | float) -> np.ndarray:
+    def unit_of(self, smallest: float) -> float:
         """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
-        if isinstance(smallest, float):
-            return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.numbers.lowest) + 1 - self.numbers.bits)
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+        return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.numbers.lowest) + 1 - self.numbers.bits)
 
     @cached_property
     def units(self) -> np.ndarray:
         """Per matrix: the unit that all its numbers are multiples of."""
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
-        return self.unit_of(((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype))
+        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype)
+        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
+        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -167,10 +166,11 @@ def find_extremes(factors: Sequence[Factor]) -> bool:
     if not machine_code.is_ready():
         return False
     some = [factor for factor in factors if "extremes" not in factor.__dict__]
-    groups = [factor.pieces() for factor in some]
-    if not all(groups) or len({(len(pieces), pieces[0].nbytes) for pieces in groups if pieces}) > 1:
+    groups = [pieces for factor in some if (pieces := factor.pieces())]
+    if len(groups) < len(some) or len({(len(pieces), pieces[0].nbytes) for pieces in groups}) > 1:
         return False
     kind = packing.kind_of(factors[0])
+    assert kind is not None  # those that machine code does not know have no pieces
     if some:
         found = packing.numbers_of(packing.magnitudes(groups, kind), kind).tolist()
         for factor, (largest, smallest) in zip(some, found):

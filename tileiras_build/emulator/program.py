@@ -356,7 +356,7 @@ class Program:
     def templates(self):
         size = max(self.used, default=-1) + 1
         self.register_template = [None] * size
-        self.words = {slot for slot, register in self.used.items() if register.bits == 32}
+        self.words = {slot: np.dtype(DTYPES[used.kind]) for slot, used in self.used.items() if used.bits == 32}
         for slot, register in self.used.items():
             if register.bits == 128:
                 self.register_template[slot] = (np.uint64(0), np.uint64(0))

@@ -27,7 +27,7 @@ class Registers:
 
     def __init__(self, program: Program, slots: Sequence[int]):
         self.slots = slots
-        self.dtypes = [program.register_template[slot].dtype if slot in program.words else None for slot in slots]
+        self.dtypes = [program.words.get(slot) for slot in slots]
         self.kinds = identities(self.dtypes)
 
     @classmethod
@@ -71,7 +71,9 @@ def pick(group: Group, slots: Sequence[int]) -> None:
         group.R[slot] = group.borrowed[slot] = value
 
 
-def overlay(program: Program, slots: Sequence[int], bases: Sequence[object] | None, parts: Sequence[tuple[Group, Sequence]]):
+def overlay(
+    program: Program, slots: Sequence[int], bases: Sequence[object] | None, parts: Sequence[tuple[Group, Sequence]]
+):
     """(slot, value) of registers of a group of which ``parts`` have new values, and the rest of it ``bases`` (None: there is no
     rest)."""
     if len(slots) < FEWEST or not machine_code.is_ready() or not all(is_movable(group) for group, _ in parts):
@@ -92,7 +94,9 @@ def overlay(program: Program, slots: Sequence[int], bases: Sequence[object] | No
     return registers.views(whole, chosen)
 
 
-def assemble(program: Program, slots: Sequence[int], groups: Sequence[Group], positions: Sequence[np.ndarray], merged: Group):
+def assemble(
+    program: Program, slots: Sequence[int], groups: Sequence[Group], positions: Sequence[np.ndarray], merged: Group
+):
     """(slot, value) of registers of a group that others have become, whose threads are at ``positions`` of its own."""
     if len(slots) < FEWEST or not machine_code.is_ready():
         return []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from ctypes import c_int64
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ _LOAD = re.compile(r"(r\d+) = (site_\d+)\.load\(g, (\w+)\)\[0\]$")
 
 
 # -- lines of a function -----------------------------------------------------------------------------
-def together(lines: list[str], origin: list[int], space: dict[str, object]) -> tuple[list[str], list[int]]:
+def together(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
     """The lines of a generated function, and the pc of each, with loads that follow each other as one."""
     out: list[str] = []
     pcs: list[int] = []
@@ -65,11 +65,11 @@ class Loads:
         self.sites = sites
         self.offsets = np.array([site.offset & 0xFFFFFFFF for site in sites], np.int64)
 
-    def __call__(self, group: Group, *places: np.ndarray) -> Sequence[np.ndarray]:
+    def __call__(self, group: Group, *places: np.ndarray) -> Sequence[np.ndarray] | np.ndarray:
         done = self.at_once(group, places)
         return [site.load(group, place)[0] for site, place in zip(self.sites, places)] if done is None else done
 
-    def at_once(self, group: Group, places: Sequence[np.ndarray]) -> Sequence[np.ndarray] | None:
+    def at_once(self, group: Group, places: Sequence[np.ndarray]) -> np.ndarray | None:
         """The words (loads, CTAs, threads); None where NumPy has to do it, or to say what is wrong."""
         machine, shape = group.machine, group.shape
         if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not machine_code.is_ready():

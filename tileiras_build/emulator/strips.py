@@ -57,7 +57,9 @@ def _integer(name: str) -> Row:
 
 
 def _comparison(name: str, type_: str) -> Row:
-    return Row(f"  %is = {name} <8 x {type_}> %x0, %x1\n  %y = zext <8 x i1> %is to <8 x i8>" + _GOOD, (type_,) * 2, "i8")
+    return Row(
+        f"  %is = {name} <8 x {type_}> %x0, %x1\n  %y = zext <8 x i1> %is to <8 x i8>" + _GOOD, (type_,) * 2, "i8"
+    )
 
 
 ROWS = {

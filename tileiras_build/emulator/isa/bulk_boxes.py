@@ -340,7 +340,9 @@ class BoxCopy(Copy):
         row_chunks = tensor.row_bytes // CHUNK
         marks = machine.flight.marks[CHUNK]
         are_rounded = tensor.element == "tf32"
-        chunks.land(machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle, are_rounded)
+        chunks.land(
+            machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle, are_rounded
+        )
         self.complete(machine)
         return True
 

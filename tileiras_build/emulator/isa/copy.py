@@ -31,7 +31,8 @@ class PendingCopy:
     def land(self, machine):
         if machine_code.is_ready():
             marks = machine.flight.marks[self.data.itemsize]
-            return copy_code.land(*map(np.ascontiguousarray, (self.index, self.data)), machine.shared, marks)
+            index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
+            return copy_code.land(index, data, machine.shared, marks)
         machine.shared_view(self.dtype)[self.index] = self.data
         machine.flight.end(self.index, self.data.itemsize)
 
@@ -70,7 +71,11 @@ class CopySite:
         machine = group.machine
         if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not machine_code.is_ready():
             return False
-        if to.dtype != np.uint32 or np.ndim(source) != 2 or (source_size is not None and source_size.dtype != np.uint32):
+        if (
+            to.dtype != np.uint32
+            or np.ndim(source) != 2
+            or (source_size is not None and source_size.dtype != np.uint32)
+        ):
             return False
         region = machine.region_of.get(self.source) or self.source.guess(machine, source)
         if region is None:

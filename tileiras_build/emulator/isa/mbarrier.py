@@ -63,8 +63,8 @@ def change_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
         return None
     places = np.ascontiguousarray(positions, np.int64)
     view, before = machine.shared_view(_u64), np.empty(len(places), _u64)
-    given = [np.ascontiguousarray(value, np.int64).reshape(-1) for value in (arrivals, tx)]
-    result = barrier_code.change(view, places, *given, drop, before)
+    arrivals, tx = (np.ascontiguousarray(value, np.int64).reshape(-1) for value in (arrivals, tx))
+    result = barrier_code.change(view, places, arrivals, tx, drop, before)
     if result == barrier_code.REFUSED:
         return None
     machine.waits.changes += 1

@@ -54,7 +54,9 @@ class Form:
     left_in_tensor: bool
     shift: int  # scale-input-d
     sparse: bool
-    matrices: dict = field(default_factory=dict, compare=False, repr=False)  # in shared memory, as they have been described
+    matrices: dict = field(
+        default_factory=dict, compare=False, repr=False
+    )  # in shared memory, as they have been described
 
 
 @dataclass(frozen=True)
