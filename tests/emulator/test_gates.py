@@ -9,8 +9,16 @@ from test_tcgen05_gemm import gemm, run_gemm
 from warp_specialised import multiply
 
 from tileiras_build.emulator import (
-    barrier_code, chunks, copy_code, elements, machine_code, register_moves, shared_words, strips, tensor_code,
-)  # fmt: skip
+    barrier_code,
+    chunks,
+    copy_code,
+    elements,
+    machine_code,
+    register_moves,
+    shared_words,
+    strips,
+    tensor_code,
+)
 from tileiras_build.emulator.jit import has
 
 THREADS, CTAS = 128, 32

@@ -6,7 +6,7 @@ from test_chains import TWO_BY_TWO, A, B
 from test_chains import launch as launch_warps
 from test_wgmma import B_AT, descriptor, execute, opcode, tail
 
-from tileiras_build.emulator import machine_code, products
+from tileiras_build.emulator import machine_code, products, tiles
 from tileiras_build.emulator.products import Factor
 
 NEVER = 1 << 62
@@ -68,7 +68,7 @@ def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, m
     assert one == other and len(calls) == 1
 
 
-@pytest.mark.parametrize("tile", [machine_code.NARROW, machine_code.WIDE])
+@pytest.mark.parametrize("tile", [tiles.NARROW, tiles.WIDE])
 @pytest.mark.parametrize(("kind", "spread"), [("f16", 0), ("bf16", 30)])
 def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
     """Of bf16 with many exponents some sums are added up anew."""
@@ -94,8 +94,8 @@ def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
 
 @pytest.mark.parametrize(("fours", "is_known", "wide"), [(4, True, True), (5, True, False), (4, False, False)])
 def test_wide_tiles_are_for_wide_registers(fours, is_known, wide, monkeypatch):
-    monkeypatch.setattr(machine_code, "has", lambda feature: is_known)
-    assert (machine_code.tile_of(fours) is machine_code.WIDE) == wide
+    monkeypatch.setattr(tiles, "has", lambda feature: is_known)
+    assert (tiles.tile_of(fours) is tiles.WIDE) == wide
 
 
 def test_registers_of_warps(calls):

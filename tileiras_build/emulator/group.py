@@ -17,7 +17,7 @@ from .copies import GroupQueue
 from .shapes import spread
 
 if TYPE_CHECKING:
-    from .access import Selection
+    from .selection import Selection
 
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
@@ -59,7 +59,7 @@ class Group:
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
         self._complete = None
-        self.everyone: Selection | None = None  # all threads, once somebody has asked (``access.selected``)
+        self.everyone: Selection | None = None  # all threads, once somebody has asked (``selection.selected``)
         self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
         self.set_warps()
 

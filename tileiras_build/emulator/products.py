@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from . import formats, machine_code, numerics, packing
+from . import formats, machine_code, numerics, packing, tiles
 from .formats import f32, f64
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
@@ -234,7 +234,7 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
     or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
-    if k % machine_code.AT_ONCE or not all(map(_needs_float64, steps)):
+    if k % tiles.AT_ONCE or not all(map(_needs_float64, steps)):
         return None
     sides = [(packing.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):

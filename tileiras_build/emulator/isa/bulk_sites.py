@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor_map
-from ..access import Site, flat_threads, selected
+from ..access import Site
+from ..selection import flat_threads, selected
 from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import copy_code, machine_code
-from ..access import Selection, Site
+from ..access import Site
+from ..selection import Selection
 from ..syntax import Immediate, Register
 from ..watch import flight_of
 from .bulk import emit_bulk

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from .. import barrier_code, machine_code
-from ..access import Selection, Site, flat_threads, selected
+from ..access import Site
 from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
+from ..selection import Selection, flat_threads, selected
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper

@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from .. import machine_code, numerics, tensor, tensor_code
-from ..access import Selection
 from ..emit import items_of
+from ..selection import Selection
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, tensor_of
 from .mbarrier import BarrierSite, change
