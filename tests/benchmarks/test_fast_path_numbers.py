@@ -22,6 +22,8 @@ PRODUCTS = {
     "matmul_f16_128x256x64_persistent": (128, 256, 64),
     "matmul_f16_256x128x64_persistent": (256, 128, 64),
     "matmul_f16_256x128x64_persistent_2ctas": (256, 128, 64),
+    "matmul_f16_256x256x64_2ctas": (256, 256, 64),
+    "matmul_f16_256x256x64_persistent_2ctas": (256, 256, 64),
     "matmul_bf16_128x128x64": (128, 128, 64),
     "matmul_f8e4m3_128x128x64": (128, 128, 64),
     "matmul_f8e4m3_128x128x64_by_rows": (128, 128, 64),

@@ -21,7 +21,7 @@ from tileiras_build.targets import TARGETS, find_target
 
 KERNELS = Path(__file__).resolve().parents[2] / "benchmarks" / "fast_path_kernels.py"
 PRODUCT, SUM = "matmul_f16_128x128x64", "vector_add_f32_1024"
-CLUSTERED = "matmul_f16_256x128x64_2ctas"
+CLUSTERED, PAIRED = "matmul_f16_256x128x64_2ctas", "matmul_f16_256x256x64_persistent_2ctas"
 
 
 @cache
@@ -95,6 +95,14 @@ def test_blocks_of_a_cluster_end_each_others_waits(sm):
     found = estimated(CLUSTERED, sm, (8, 8, 1), *sizes)
     assert found.launch.cluster == (2, 1, 1) and found.multiply_adds == 1024**3
     assert not found.timeline.forced
+
+
+def test_a_pair_keeps_its_tensor_pipes_busy():
+    """Four tiles of 256 x 256 by one pair: the operands of the next tile come, and sums leave, beside products."""
+    sizes = ["a=512x2048", "b=2048x512", "c=512x512"]
+    found = estimated(PAIRED, "sm_100", (2, 1, 1), *sizes)
+    assert found.launch.blocks == 2 and found.multiply_adds == 512 * 512 * 2048
+    assert found.bounds["tensor pipe"] > 0.9 * found.clocks
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])

@@ -2,7 +2,7 @@
 
 from tests.estimate.handwritten import LAYOUT, code, launch
 from tileiras_build.estimate.launch import Buffer, Constants
-from tileiras_build.estimate.machines import machine_of
+from tileiras_build.estimate.machines import CLUSTER_LATENCY, machine_of
 from tileiras_build.estimate.timeline import follow_clusters
 from tileiras_build.estimate.trace import Tracer
 from tileiras_build.estimate.work import Accountant
@@ -35,14 +35,54 @@ def clocks(warps):
     return followed(lines, warps).clocks
 
 
-def followed(lines, warps):
-    """The timeline of a block with the GPU to itself, which may load 4096 bytes."""
-    machine_code, told = code(*lines), launch([Buffer("x", 4096)], block=(32 * warps, 1, 1))
+def followed(lines, warps, blocks=1):
+    """The timeline of a cluster with the GPU to itself, each of whose blocks may load 4096 bytes."""
+    across = {"grid": (blocks, 1, 1), "cluster": (blocks, 1, 1)}
+    machine_code, told = code(*lines), launch([Buffer("x", 4096)], block=(32 * warps, 1, 1), **across)
     tracer = Tracer(machine_code, told, Constants.of(told, LAYOUT, {}), None)
-    block = [tracer.warp((0, 0, 0), number) for number in range(warps)]
-    work = Accountant(machine_code, MACHINE, 1).block(block)
-    [found] = follow_clusters(machine_code, MACHINE, told, [[block]], work, 4096)
+    cluster = [[tracer.warp((place, 0, 0), number) for number in range(warps)] for place in range(blocks)]
+    work = Accountant(machine_code, MACHINE, blocks).block(cluster[0])
+    [found] = follow_clusters(machine_code, MACHINE, told, [cluster], work, 4096)
     return found
+
+
+OWN_MBARRIER = [
+    "S2R R0, SR_CgaCtaId", "SHF.L.U32 R1, R0, 0x18, RZ", "IADD3 R1, PT, PT, R1, 0x400, RZ", "MOV R2, 0x1ffffe", "MOV R3, RZ",
+    "STS.64 [R1], R2", "SYNCS.CCTL.IVALL", "R2UR UR4, R1",
+]  # fmt: skip
+WAITED_FOR = ["SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [R1], RZ", "EXIT"]
+
+
+def multiplied(modifier, blocks, count=8):
+    """Clocks of blocks each of which issues ``count`` products of 256 x 256 x 16 and waits for them."""
+    issued = [f"UTCHMMA{modifier} gdesc[UR6], gdesc[UR8], tmem[UR10], tmem[UR12], idesc[UR13], UPT"] * count
+    lines = [
+        *OWN_MBARRIER,
+        f"UMOV UR13, {256 // 8 << 17 | 256 // 16 << 24:#x}",
+        *issued,
+        "UTCBAR [UR4], URZ",
+        *WAITED_FOR,
+    ]
+    return followed(lines, 1, blocks).clocks
+
+
+def test_a_pair_multiplies_with_both_tensor_pipes():
+    """A product of 256 x 256 x 16 takes half as long as in one CTA, and the other CTA's products wait for it."""
+    one = 8 * 256 * 256 * 16 / MACHINE.rates.tensor["f16"]
+    alone, pair, both = multiplied("", 1), multiplied(".2CTA", 1), multiplied(".2CTA", 2)
+    assert abs(alone - pair - one / 2) < 1 and abs(both - alone) < 20
+
+
+def test_word_to_another_block_takes_its_time():
+    def arrived(other):
+        place = [
+            f"LOP3.LUT R4, R0, {other:#x}, RZ, 0x3c, !PT",
+            "SHF.L.U32 R4, R4, 0x18, RZ",
+            "IADD3 R4, PT, PT, R4, 0x400, RZ",
+        ]
+        return followed([*OWN_MBARRIER, *place, "SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R4], RZ", *WAITED_FOR], 1, 2).clocks
+
+    assert arrived(1) - arrived(0) == CLUSTER_LATENCY
 
 
 def test_a_warp_that_waits_leaves_its_scheduler_to_others():

@@ -102,7 +102,7 @@ WARPGROUP = 4  # warps
 
 @dataclass(frozen=True)
 class Product:
-    """One matrix product of a warp, a warpgroup or a CTA: its extents and what its factors are."""
+    """One matrix product of a warp, a warpgroup, a CTA or ``ctas`` of them: its extents and what its factors are."""
 
     m: int
     n: int
@@ -111,6 +111,7 @@ class Product:
     of_warp: bool
     left_shared: bool = False
     right_shared: bool = False
+    ctas: int = 1
 
     @property
     def multiply_adds(self) -> int:
@@ -118,9 +119,10 @@ class Product:
         return self.m * self.n * self.k
 
     def clocks(self, rates: Rates) -> float:
-        """Of the tensor pipe of a whole multiprocessor."""
+        """Of the tensor pipe of each multiprocessor that takes part, all of it: those of a pair compute half the rows each [PTX
+        ISA 9.0, 9.7.16.5; SemiAnalysis, "Dissecting Nvidia Blackwell", 2026, measured twice the rate of one]."""
         rate = rates.tensor.get(self.factors, rates.tensor["f16"]) or rates.float64
-        return self.multiply_adds / (rate * (rates.warp_tensor if self.of_warp else 1.0))
+        return self.multiply_adds / (rate * self.ctas * (rates.warp_tensor if self.of_warp else 1.0))
 
     @property
     def shared_bytes(self) -> float:
@@ -167,4 +169,4 @@ def _of_tensor_memory(one: Instruction, factors: str, descriptor: int | None) ->
     n, m = (descriptor >> 17 & 63) * 8, (descriptor >> 24 & 31) * 16
     k = _TENSOR_MEMORY_K[factors]
     # A pair of CTAs shares one product of twice the rows: the CTA that issues it is told of all of them.
-    return Product(m, n, k, factors, False, one.operands[0].text == "gdesc", True)
+    return Product(m, n, k, factors, False, one.operands[0].text == "gdesc", True, 2 if "2CTA" in one.modifiers else 1)

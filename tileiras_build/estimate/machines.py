@@ -32,6 +32,7 @@ from .launch import BankLayout
 PARTITIONS = 4  # of a multiprocessor, each of which issues one instruction a clock [G, "Multiprocessor Level"]
 SHARED_BYTES = 128  # of shared memory and of L1, a clock: 32 banks of 4 bytes [G, "Shared Memory"; F]
 L2_BYTES = 64  # that L2 sends one multiprocessor in a clock [A, "A100 L2 cache"]
+CLUSTER_LATENCY = 180  # clocks to the shared memory of another block of the cluster [M, "Distributed shared memory"]
 TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE = 512, 256  # bytes a clock: 128 lanes of 4, half of it to write [N]
 
 

@@ -16,11 +16,12 @@ from functools import cached_property
 
 from ..targets import WARP
 from .access import GLOBAL, LOADS, SHARED
+from .flights import bytes_of_copies, most_in_flight
 from .instruction_classes import TENSOR, is_product, pipe_clocks, product
 from .launch import Launch
 from .machine_code import NO_BARRIER, Instruction, MachineCode
-from .machines import L2_BYTES, PARTITIONS, Machine
-from .mbarriers import Phases, Told, expected_arrivals, initializing, of_each_block
+from .machines import CLUSTER_LATENCY, L2_BYTES, PARTITIONS, Machine
+from .mbarriers import RANK_BITS, Phases, Told, expected_arrivals, initializing, of_each_block
 from .trace import WarpTrace
 from .work import ASYNC_LOADS, ASYNC_STORES, Work, expected_bytes
 
@@ -224,9 +225,9 @@ class _Cluster:
     def _multiply(self, runner: _Runner, static: _Static, start: float) -> float:
         whole = static.in_tensor_memory
         clocks = self._clocks_in_tensor_memory(runner, static.one) if whole else static.product_clocks
-        unit = (runner.block, TENSOR) if whole else (runner.block, runner.partition, TENSOR)
-        begins = max(start, self.free[unit])
-        self.free[unit] = begins + clocks
+        units = _tensor_pipes(runner.block, static.one) if whole else [(runner.block, runner.partition, TENSOR)]
+        begins = max(start, *(self.free[unit] for unit in units))
+        self.free |= dict.fromkeys(units, begins + clocks)
         self.first, self.last = min(self.first, begins), max(self.last, begins + clocks)
         if not whole and not static.is_group:
             # A warp's product is issued when the pipe takes it.
@@ -291,7 +292,7 @@ class _Cluster:
             return self._mbarrier(runner, one, told, start)
         if one.opcode == "UTCBAR":
             told = of_each_block(one, told)
-        self._arrive(told, max(start, self._done_before(runner, one)) + _MEDIUM)
+        self._arrive(runner, told, max(start, self._done_before(runner, one)) + _MEDIUM)
         return start + _MEDIUM
 
     def _done_before(self, runner: _Runner, one: Instruction) -> float:
@@ -341,7 +342,7 @@ class _Cluster:
             return self._wait_for_phase(runner, one, told, phases, start)
         else:
             phases.bytes += expected_bytes(one, told)
-            self._arrive(told, start + 1)
+            self._arrive(runner, told, start + 1)
         return start + _MEDIUM
 
     def _initialize(self, runner: _Runner, one: Instruction) -> None:
@@ -365,14 +366,14 @@ class _Cluster:
         runner.waits = key
         return None
 
-    def _arrive(self, told: Told, time: float) -> None:
+    def _arrive(self, runner: _Runner, told: Told, time: float) -> None:
         """Each lane that executes an arrival is one; that of tensor cores is one in any case."""
         for number in ("", *range(1, WARP)):
             if (place := told.get(f"place{number}")) is None:
                 return
             phases = self.phases[place]
             phases.arrivals += told.get(f"lanes{number}") or 1
-            self._settle(place, phases, time)
+            self._settle(place, phases, time + _way(runner.block, place))
 
     def _deliver(self, runner: _Runner, told: Told, start: float) -> float:
         barrier = told.get("barrier")
@@ -381,7 +382,7 @@ class _Cluster:
         if barrier is not None:
             phases = self.phases[barrier]
             phases.bytes -= size
-            self._settle(barrier, phases, done)
+            self._settle(barrier, phases, done + _way(runner.block, barrier))
         return start + _MEDIUM
 
     def _settle(self, place: int, phases: Phases, time: float) -> None:
@@ -389,6 +390,16 @@ class _Cluster:
         if phases.settle():
             for other in self.waiting.pop(("mbarrier", place), []):
                 self._wake(other)
+
+
+def _tensor_pipes(block: int, one: Instruction) -> list[tuple]:
+    """Those that a product in tensor memory takes: of its block, or of the pair that it is in."""
+    return [(block, TENSOR), *([(block ^ 1, TENSOR)] if "2CTA" in one.modifiers else [])]
+
+
+def _way(block: int, place: int) -> float:
+    """How long word takes from a block to an mbarrier in its own shared memory or another's."""
+    return 0.0 if place >> RANK_BITS == block else CLUSTER_LATENCY
 
 
 def follow_clusters(
@@ -417,34 +428,10 @@ def _follow(
     busy = min(launch.blocks, machine.multiprocessors)
     rate = min(L2_BYTES, machine.dram_bytes / busy / far if far else L2_BYTES)
     runs = _Cluster(code, machine, launch, latency, rate)
-    runs.copied = _bytes_of_copies(code, cluster)
+    runs.copied = bytes_of_copies(code, cluster)
     runners = [_Runner(trace, block, number % PARTITIONS) for block, warps in enumerate(cluster)
                for number, trace in enumerate(warps)]  # fmt: skip
     clocks = runs.run(runners)
     has_products = runs.last > 0
     prologue, epilogue = (runs.first, max(clocks - runs.last, 0.0)) if has_products else (0.0, 0.0)
-    return Timeline(clocks, prologue, epilogue, _most_in_flight(runs.flights) / len(cluster), runs.forced)
-
-
-def _most_in_flight(flights: list[tuple[float, float]]) -> float:
-    most = now = 0.0
-    for _, size in sorted(flights):
-        now += size
-        most = max(most, now)
-    return most
-
-
-def _bytes_of_copies(code: MachineCode, cluster: list[list[WarpTrace]]) -> dict[int, float]:
-    """What a copy brings, by the barrier that counts it: what that expects, divided by the copies that it counts."""
-    expected: dict[int, float] = defaultdict(float)
-    copies: dict[int, int] = defaultdict(int)
-    for warps in cluster:
-        for trace in warps:
-            for number, seen in trace.observed.items():
-                one = code.instructions[number]
-                for told in filter(None, seen.told):
-                    if one.opcode == "SYNCS" and (place := told.get("place")) is not None:
-                        expected[place] += expected_bytes(one, told)
-                    elif one.opcode in ASYNC_LOADS and (barrier := told.get("barrier")) is not None:
-                        copies[barrier] += 1
-    return {place: expected[place] / count for place, count in copies.items()}
+    return Timeline(clocks, prologue, epilogue, most_in_flight(runs.flights) / len(cluster), runs.forced)

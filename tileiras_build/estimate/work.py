@@ -119,7 +119,7 @@ class Accountant:
             found.blind.add(one.number)
             return
         found.multiply_adds += count * made.multiply_adds
-        found.tensor += count * made.clocks(self.machine.rates)
+        found.tensor += count * made.clocks(self.machine.rates) * made.ctas
         found.shared += count * _shared_bytes(one, made) / SHARED_BYTES
 
     def _add_observed(self, found: Work, one: Instruction, seen: Observed) -> None:

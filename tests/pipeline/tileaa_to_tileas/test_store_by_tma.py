@@ -1,5 +1,6 @@
 """Stores by TMA: right numbers in every type and shape, nothing written outside, and only where they may be chosen."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from tests.emulated_kernels import aligned, cases, compiled, run
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.targets import find_target
 
 KERNELS = Path(__file__).with_name("stored_tiles.py")
+FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "fast_path_kernels.py"
 SMS = ("sm_90", "sm_100", "sm_120")
 STORE = "cp.async.bulk.tensor.{}d.global.shared::cta"
 PRODUCTS = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i32", "f16_to_f32", "f16_to_i8")
@@ -211,3 +214,11 @@ def test_a_tile_that_has_no_room_beside_the_ring_is_stored_in_parts(sm, parts, s
 def test_stages_are_not_fewer_for_a_store(sm):
     """Of 48 KiB each four have room in 227 KiB, beside 32 KiB for the tile in parts."""
     assert "!nv_tileas.pipeline<#builtin.int<4>>" in compiled(KERNELS, "persistent_wide", sm).tileas
+
+
+def test_what_rings_leave_of_the_share_of_two_ctas_is_room():
+    """The next turn's tiles fill the rings while a result leaves: half of it has room beside them."""
+    tileas = compiled(FAST_PATH, "attention_f16_256x128", "sm_100").tileas
+    assert "parts = 2 : i32, slots = 1 : i32" in tileas
+    taken = int(re.search(r"shared_bytes = (\d+)", tileas)[1])
+    assert 3 * 32768 + 16384 <= taken <= find_target("sm_100").shared_memory_of(2)

@@ -19,20 +19,15 @@ from xdsl.ir import Operation
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp, ParkOp
 from ...errors import Unsupported
-from ..analysis.operand_chains import kernel_of
 from ..analysis.ring_lives import RingLife
-from ..analysis.scratch_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, parked_bytes, ring_bytes
+from ..analysis.scratch_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, ring_bytes
+from ..analysis.storage_sizes import storage_of
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import given, row
-from ..shared.element_types import element_of
+from ..shared.accessors import row
 from .conversion_groups import group_conversions
 from .shared_hazards import Hazards
-
-ADDRESS_BYTES = 16  # of an address that one thread leaves for all
-TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
 
 class AssignScratch(EdgePass):
@@ -108,44 +103,7 @@ def _place_rings(rings: list[TableOperation], total: int) -> int:
 
 def _place_storage(func: Operation, total: int) -> int:
     """Storage that lives as long as the kernel lies behind all else."""
-    for op in walk(func):
-        if (storage := STORAGE.get(op.name)) is None:
-            continue
-        size, alignment = storage(row(op))
-        if not size:
-            continue
-        start = -(-total // alignment) * alignment
-        row(op).shared_offset = start
-        total = start + size
+    for op, size, alignment in storage_of(func):
+        op.shared_offset = -(-total // alignment) * alignment
+        total = op.shared_offset + size
     return total
-
-
-def _pipeline_storage(op: TableOperation) -> tuple[int, int]:
-    return op.result.type.size_bytes, ALIGNMENT
-
-
-def _park_storage(op: TableOperation) -> tuple[int, int]:
-    """Of all threads; none where another tile's is taken."""
-    warps = given(row(kernel_of(op)).num_warps)
-    return (0 if op.instead is not None else parked_bytes(op.words, warps)), ALIGNMENT
-
-
-def _tensor_memory_storage(op: TableOperation) -> tuple[int, int]:
-    return TENSOR_ADDRESS_BYTES, ALIGNMENT
-
-
-def _alloca_storage(op: TableOperation) -> tuple[int, int]:
-    """Itself, or its address on the heap."""
-    if op.global_:
-        return ADDRESS_BYTES, ADDRESS_BYTES
-    size = element_of(op.result.type.pointee).global_bytes(op.num_elem)
-    return size, max(op.alignment, 16)
-
-
-# Size and alignment, bytes, of what an operation needs in shared memory as long as the kernel runs.
-STORAGE = {
-    ParkOp.name: _park_storage,
-    CreatePipelineOp.name: _pipeline_storage,
-    CreateTmemOp.name: _tensor_memory_storage,
-    "nv_tileas.alloca": _alloca_storage,
-}

@@ -29,12 +29,12 @@ from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ST_SHARED, STMATRIX, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.budget import BESIDE_STAGES
 from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
 from ..analysis.operand_chains import TOKEN, stands_for
 from ..analysis.ring_lives import RingLife
 from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, part_bytes, ring_bytes
+from ..analysis.storage_sizes import storage_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -148,12 +148,15 @@ class _Store:
     def room(self) -> int:
         """Bytes of shared memory that cost neither stages nor another CTA on the multiprocessor.
 
-        Those of the conversion; those of rings that are drained; all that is left where rings leave no room for a
-        second CTA.
+        Those of the conversion; those of rings that are drained; what rings leave of the share of a CTA, where as many as
+        they leave room for run together.
         """
         rings = [row(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
-        whole, most = sum(ring_bytes(ring) for ring in rings), self.job.target.max_shared_memory
-        total = most - BESIDE_STAGES * len(rings) if 2 * whole > most else whole
+        whole, beside = sum(ring_bytes(ring) for ring in rings), storage_bytes(self.func)
+        target, ctas = self.job.target, 1
+        while whole + beside <= target.shared_memory_of(ctas + 1):
+            ctas += 1
+        total = target.shared_memory_of(ctas) - beside
         filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0
         return max(aligned(self.trip.scratch_bytes), total - filled)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
@@ -16,22 +16,23 @@ from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..memory import heap_storage
 
 AXES = "xyz"
-# By whether a cluster executes a tile program: else one CTA does.
-PROGRAM_IDS = {False: gpu.BlockIdOp, True: gpu.ClusterIdOp}
-PROGRAM_COUNTS = {False: gpu.GridDimOp, True: gpu.ClusterDimOp}
 GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDependencyWaitOp}
 
 
 def emit_program_id(e: KernelEmitter, op: TableOperation) -> None:
-    axis = AXES[number_of(op, "axis")]
-    with e.b.in_prologue():
-        e.values[op.result] = e.b.query(PROGRAM_IDS[e.ctas > 1], axis)
+    e.values[op.result] = _of_programs(e, op, gpu.BlockIdOp)
 
 
 def emit_num_programs(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = _of_programs(e, op, gpu.GridDimOp)
+
+
+def _of_programs(e: KernelEmitter, op: TableOperation, kind: type[Operation]) -> SSAValue:
+    """Of CTAs, which lie along x in a cluster: ptxas takes 20 instructions one after the other for a cluster's own place."""
     axis = AXES[number_of(op, "axis")]
     with e.b.in_prologue():
-        e.values[op.result] = e.b.query(PROGRAM_COUNTS[e.ctas > 1], axis)
+        found = e.b.query(kind, axis)
+        return e.b.binary("udiv", found, e.ctas, I32) if axis == "x" and e.ctas > 1 else found
 
 
 def emit_cta_rank(e: KernelEmitter, op: TableOperation) -> None:
