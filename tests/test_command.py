@@ -58,3 +58,19 @@ def test_output_that_cannot_be_written_is_no_success():
     with open("/dev/full", "w") as full:
         done = run("as", "--version", output=full)
     assert done.returncode != 0 and "No space left" in done.stderr
+
+
+_INTERRUPTING = """
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "argparse":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize("words", [["lower", "k.tilebc"], ["targets"]])
+def test_who_interrupts_it_while_it_is_loaded_sees_no_trace(words):
+    done = run(*words, before=_INTERRUPTING)
+    assert (done.returncode, done.stderr) == (130, "")

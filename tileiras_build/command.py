@@ -14,6 +14,7 @@ from .server.client import Unserved, run
 IMAGE = "tileiras_build.warm_image"  # what a server imports
 _FUNCTION = f"{IMAGE}:run_command"
 _SERVED = frozenset(("as", "asm", "dis", "libdevice", "lower", "opt"))
+_INTERRUPTED = 130
 _KERNEL_FILES = (".py", ".cu")  # whose own modules may hide ones that a server has loaded
 
 
@@ -37,7 +38,14 @@ def main() -> int:
 
 
 def run_command() -> int:
-    """Run the command of ``sys.argv``; returns the exit code."""
+    """Run the command of ``sys.argv``; returns the exit code. Who interrupts it while it is loaded wants no trace of that."""
+    try:
+        return _run()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _run() -> int:
     if _is_served(sys.argv):
         try:
             return run(_FUNCTION, IMAGE)
