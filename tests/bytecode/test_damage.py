@@ -1,5 +1,6 @@
 """Damaged and hostile files: one clear sentence with an offset, never anything else, in bounded time."""
 
+import shlex
 import time
 
 import pytest
@@ -48,6 +49,12 @@ def test_bad_files(data, id, message, offset):
     assert error.id == id and message in error.message
     assert (error.location.file, error.location.offset) == ("k.tilebc", offset)
     assert str(error).startswith(f"k.tilebc: byte {offset:#x}: error[{id}]: ")
+
+
+@pytest.mark.parametrize("name", ["my kernels.py", "k.cu"])
+def test_a_file_of_kernels_is_to_be_exported_first(name):
+    with pytest.raises(InvalidInput, match=f"tileiras-build export {shlex.quote(name)}$"):
+        read_module(b"import cuda.tile as ct", name)
 
 
 @pytest.mark.parametrize(

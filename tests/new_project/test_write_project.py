@@ -40,6 +40,6 @@ def test_the_command_writes_into_this_folder_or_another(tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path / "here")
     assert main(["init"]) == 0 and Path("kernels/softmax.py").exists()
     assert main(["init", "cpp", "--tilecpp"]) == 0 and Path("cpp/kernels/scale.cu").exists()
-    assert capsys.readouterr().out.count("scons sm=sm_80,sm_90 verify package") == 2
+    assert capsys.readouterr().out.count("scons sm=80,90 verify package") == 2
     assert main(["init"]) == 1
     assert capsys.readouterr().err.startswith(".: error[init-exists]: SConstruct, README.md, .gitignore")

@@ -600,6 +600,8 @@ ATTRIBUTE_READERS = {
     "hints": Reader.hints,
 }
 
+_KERNEL_FILES = (".py", ".cu")
+
 # Attribute tag -> reader (Tile IR BytecodeAttrOpcodes.td).
 TAGGED_READERS: dict[int, Callable[[Reader, Cursor, int], Attribute]] = {
     1: Reader.tagged_integer,
@@ -619,6 +621,15 @@ TAGGED_READERS: dict[int, Callable[[Reader, Cursor, int], Attribute]] = {
 
 def _text(version: Version) -> str:
     return ".".join(map(str, version))
+
+
+def _remedy(name: str | None) -> str:
+    """What to do about a file that is no bytecode: one of kernels is what people have at hand."""
+    if name is not None and name.endswith(_KERNEL_FILES):
+        import shlex
+
+        return f"export its kernels first: tileiras-build export {shlex.quote(name)}"
+    return "give a .tilebc file that a Tile IR front end wrote"
 
 
 def read_header(cursor: Cursor) -> Version:
@@ -641,7 +652,7 @@ def read_header(cursor: Cursor) -> Version:
             "input does not correspond to Tile IR bytecode",
             id="bytecode-magic",
             offset=0,
-            remedy="give a .tilebc file that a Tile IR front end wrote",
+            remedy=_remedy(cursor.name),
         )
     cursor.position = len(MAGIC)
     major, minor = cursor.byte("the version"), cursor.byte("the version")

@@ -17,7 +17,7 @@ def init_project(options: argparse.Namespace) -> None:
     for path in write_project(Path(options.folder), options.kind or CUTILE):
         print(path)
     place = "" if options.folder == "." else f"cd {options.folder} && "
-    print(f"now: {place}scons sm=sm_80,sm_90 verify package; README.md says more")
+    print(f"now: {place}scons sm=80,90 verify package; README.md says more")
 
 
 def export_file(options: argparse.Namespace) -> None:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ..compiled import Compiled
     from . import Fast
 
-_WITHOUT = "to run kernels without a GPU, use enable('sm_90', device='cpu')"
+_WITHOUT = (
+    "to run kernels without a GPU, use enable('sm_90', device='cpu'), or --device cpu --sm sm_90 of tileiras-build run"
+)
 _LARGEST_F32 = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
 
