@@ -1,9 +1,10 @@
-"""What a command on one small kernel costs: processor time of all its processes, and how many modules it imports.
+"""What a command on one small kernel costs: processor time of all its processes, the clock, and how many modules it imports.
 
     python benchmarks/command_start.py [FILE.tilebc] [--sm 90] [--runs 9] [--tileiras] [--against FOLDER]
 
 Rows are the median and the least of all runs in milliseconds, user and system time of the command and its children (ptxas)
-together, taken turn by turn; the first is Python itself, which every other row but that of NVIDIA's tileiras includes.
+together, and by the clock, taken turn by turn; the first is Python itself, which every other row but that of NVIDIA's
+tileiras includes. No warm server answers. Modules are those of the command in one process.
 ``--against`` measures the package in another folder beside this one.
 """
 
@@ -16,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from tileiras_build.terminal import table_text
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
-MAIN = "import sys; from tileiras_build.cli import main; sys.exit(main())"
+MAIN = "import sys; from tileiras_build.command import main; sys.exit(main())"
 # What the process that compiles imports: the command's own is a fork's parent.
 COUNT = "import sys; from tileiras_build.deferral import defer; defer(); from tileiras_build.cli import main"
 
@@ -42,13 +44,15 @@ def commands(kernel: Path, sm: str, folder: str) -> dict[str, list[str]]:
     }
 
 
-def milliseconds(command: list[str], package: Path) -> float:
-    """Processor time of one run with the package in a folder."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = os.environ | {"PYTHONPATH": str(package)}
+def milliseconds(command: list[str], package: Path) -> tuple[float, float]:
+    """Processor time of one run with the package in a folder, and its time by the clock."""
+    environment = os.environ | {"PYTHONPATH": str(package), "TILEIRAS_SERVER": "0"}
+    # Without compiled modules every run would compile them anew; an installed package has them.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), 1000 * wall
 
 
 def modules(words: list[str]) -> int:
@@ -80,17 +84,20 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measured = [*rows(given, folder)]
-        times: list[list[float]] = [[] for _ in measured]
+        times: list[list[tuple[float, float]]] = [[] for _ in measured]
+        for _, command, package in measured:
+            milliseconds(command, package)  # compiles the modules of a package that has none compiled
         for _ in range(given.runs):
             for row, (_, command, package) in zip(times, measured):
                 row.append(milliseconds(command, package))
         known = commands(given.kernel, given.sm, folder)
         counts = [str(modules(known[name])) if name in known and name != "as" else "" for name, _, _ in measured]
-    lines = [
-        (name, f"{statistics.median(row):.0f}", f"{min(row):.0f}", count)
-        for (name, _, _), row, count in zip(measured, times, counts)
-    ]
-    print(table_text(("command", "median ms", "least ms", "modules"), lines))
+    lines = [(name, *_cells(row), count) for (name, _, _), row, count in zip(measured, times, counts)]
+    print(table_text(("command", "CPU ms", "least", "clock ms", "least", "modules"), lines))
+
+
+def _cells(row: list[tuple[float, float]]) -> list[str]:
+    return [f"{number:.0f}" for column in zip(*row) for number in (statistics.median(column), min(column))]
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 import re
 import shlex
 import sys
@@ -294,6 +293,7 @@ class _Run:
         return STAGES[1] if stage is STAGES[0] else stage
 
     def _write_dump(self, error: BaseException) -> Path:
+        import hashlib
         import traceback
 
         from .private_folder import OTHERS_WRITE, own_folder

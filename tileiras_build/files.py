@@ -6,7 +6,6 @@ An artifact appears whole or not at all: it is written without a name, and then 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -58,6 +57,8 @@ def file_digest(path: str | os.PathLike) -> str:
 
 @cache
 def _digest_as_of(path: str, *stat: int) -> str:
+    import hashlib
+
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -8,7 +8,6 @@ the time that syntax trees do: a build asks at each start. What looks like an im
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -87,6 +86,8 @@ class Package:
 
     def digest(self, paths: Iterable[str]) -> bytes:
         """SHA-256 over the names and contents of files."""
+        import hashlib  # loads OpenSSL, which a command on one kernel has no use for
+
         digest = hashlib.sha256()
         for path in sorted(paths):
             digest.update(f"{path}\0".encode() + self.read(path) + b"\0")

@@ -13,7 +13,6 @@ Each edge package lists its passes, in order, as ``PASSES`` and runs them with `
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 import time
@@ -153,6 +152,8 @@ def _dump_stem(module: ModuleOp, job: Job) -> str:
     so that no other module's dumps have the names."""
     names = [name for kind, name in symbols(module) if kind == KERNEL]
     kernel = re.sub(r"[^\w.-]", "_", names[0])[:60] if names else "module"
+    import hashlib
+
     digest = hashlib.sha256(f"{job}{module}".encode()).hexdigest()[:8]
     return f"{kernel}-{job.target.name}-{digest}"
 
