@@ -1,9 +1,9 @@
 """Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
 
-    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--races | --proofs] [--jobs 2]
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
-that are more than registers or shared memory hold. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
+that are more than registers or shared memory hold; ``--scaled``: block-scaled products. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
 many more kernels in the same time.
 """
 
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.fuzz.compare_products import Difference, compare_kernel
 from tests.fuzz.product_kernels import ProductKernel, random_kernel
 from tests.fuzz.prove_products import prove_kernel
+from tests.fuzz.scaled_kernels import random_scaled_kernel
 from tileiras_build.targets import parse_targets
 
 SECONDS = 300  # of one kernel, on all targets
@@ -33,15 +34,16 @@ Look = Callable[[ProductKernel, tuple[str, ...], Path], Iterable[Difference]]
 def main() -> int:
     """Returns 1 if a kernel is wrong."""
     options = _options()
+    make = random_scaled_kernel if options.scaled else partial(random_kernel, large=options.large)
     if options.show is not None:
-        print(random_kernel(options.show, options.large).source)
+        print(make(options.show).source)
         return 0
     targets = tuple(target.name for target in parse_targets(options.sm))
     seeds = range(options.first, options.first + options.count)
     faults: Counter[str] = Counter()
     look = prove_kernel if options.proofs else partial(compare_kernel, races=options.races)
     with Pool(options.jobs, maxtasksperchild=20) as pool:
-        for found in pool.imap_unordered(partial(_faults, look, targets, options.large), seeds):
+        for found in pool.imap_unordered(partial(_faults, look, targets, make), seeds):
             for fault in found:
                 print(fault, flush=True)
                 faults[fault.target] += 1
@@ -54,7 +56,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--sm", default="80,90,100,120")
-    parser.add_argument("--large", action="store_true", help="large tiles")
+    tiles = parser.add_mutually_exclusive_group()
+    tiles.add_argument("--large", action="store_true", help="large tiles")
+    tiles.add_argument("--scaled", action="store_true", help="block-scaled products")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--races", action="store_true", help="check for races, too")
     kinds.add_argument("--proofs", action="store_true", help="compile alone, with proofs behind passes")
@@ -63,12 +67,12 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _faults(look: Look, targets: tuple[str, ...], large: bool, seed: int) -> list[Difference]:
+def _faults(look: Look, targets: tuple[str, ...], make: Callable[[int], ProductKernel], seed: int) -> list[Difference]:
     signal.signal(signal.SIGALRM, _expire)
     signal.alarm(SECONDS)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return list(look(random_kernel(seed, large), targets, Path(folder)))
+            return list(look(make(seed), targets, Path(folder)))
     except TimeoutError as error:
         return [Difference(seed, ", ".join(targets), str(error))]
     finally:

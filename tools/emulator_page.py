@@ -337,7 +337,9 @@ has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`em
 (`emulator/exact_sums.py`); so are the sums of fp8 that `wgmma` cuts off (`emulator/short_sums_code.py`);
 `ldmatrix` is then machine code as well
 (`emulator/matrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
-(`emulator/chunks.py`). Instructions that follow each other and take a thread's numbers for themselves are one program over strips
+(`emulator/chunks.py`), `cp.async` (`emulator/copy_code.py`), loads of words of shared memory that follow each other
+(`emulator/shared_words.py`), `tcgen05.ld` and `.st` of whole lines (`emulator/tensor_code.py`), arrivals at mbarriers
+(`emulator/barrier_code.py`) and the registers of groups that part or meet (`emulator/register_moves.py`). Instructions that follow each other and take a thread's numbers for themselves are one program over strips
 of the registers (`emulator/fusion.py`, `emulator/strips.py`), once a process has computed 2^23 numbers so; alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
 are, once a process has done each some millions of times (`emulator/elements.py`); where one of the numbers needs a decision - a
 NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;

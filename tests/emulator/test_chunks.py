@@ -3,7 +3,7 @@
 import numpy as np
 
 from tileiras_build.emulator import chunks
-from tileiras_build.emulator.isa.bulk_boxes import box_chunks
+from tileiras_build.emulator.isa.bulk_boxes import box_chunks, rounded_to_tf32
 from tileiras_build.emulator.tensor_map import CHUNK_XOR, TensorMap
 
 CTAS, PER_CTA = 3, 64
@@ -48,3 +48,15 @@ def test_a_chunk_on_its_way_is_told():
     assert chunks.gather(shared, marks, starts, places, out)
     marks[(PER_CTA + 9) * 4 + 2] = 1
     assert not chunks.gather(shared, marks, starts, places, out)
+
+
+def test_what_lands_as_tf32_is_rounded():
+    rng = np.random.default_rng(4)
+    source = rng.integers(0, 1 << 32, 64, np.uint32)
+    source[:6] = 0x7F800000, 0xFFC01234, 0x7F7FFFFF, 0x3F801000, 0x3F803000, 0x00001001
+    shared, marks = np.zeros(256, np.uint8), np.ones(64, np.uint8)
+    zero = np.zeros(1, np.int64)
+    chunks.land(shared, marks, source.ctypes.data, zero, zero, zero, 16, 0, (0, 0), True)
+    expected = rounded_to_tf32(source.view(np.complex128)).view(np.uint32)
+    np.testing.assert_array_equal(shared.view(np.uint32), expected)
+    assert not marks.any()

@@ -8,7 +8,17 @@ from ptx_kernels import aligned, kernel, run
 from test_tcgen05_gemm import gemm, run_gemm
 from warp_specialised import multiply
 
-from tileiras_build.emulator import chunks, elements, machine_code, strips
+from tileiras_build.emulator import (
+    barrier_code,
+    chunks,
+    copy_code,
+    elements,
+    machine_code,
+    register_moves,
+    shared_words,
+    strips,
+    tensor_code,
+)
 from tileiras_build.emulator.jit import has
 
 THREADS, CTAS = 128, 32
@@ -40,10 +50,38 @@ def of_warps() -> bytes:
     return out.tobytes()
 
 
+def of_copies() -> bytes:
+    """cp.async of whole and of empty elements, and words of shared memory."""
+    source = aligned(np.random.default_rng(1).integers(0, 1 << 32, (CTAS, 4 * THREADS), np.uint32))
+    body = f""".shared .align 128 .b8 s[{16 * THREADS}]; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0;
+    mad.wide.u32 u4, t2, 16, u0; mov.u32 t3, s; mad.lo.u32 t4, t0, 16, t3; setp.lt.u32 p0, t0, 100; selp.u32 t5, 16, 0, p0;
+    cp.async.cg.shared.global [t4], [u4], 16, t5; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; xor.b32 t6, t0, 77;
+    mad.lo.u32 t4, t6, 16, t3; ld.shared.u32 t8, [t4]; ld.shared.u32 t9, [t4+8]; add.u32 t8, t8, t9;
+    mad.wide.u32 u4, t2, 4, u1; st.global.u32 [u4], t8;"""
+    out = aligned(np.zeros((CTAS, THREADS), np.uint32))
+    run(kernel(body, 2, THREADS), source, out, grid=CTAS)
+    return out.tobytes()
+
+
+def of_branches() -> bytes:
+    """Parts of CTAs and some CTAs that go ways of their own, with registers of threads that one part or both change."""
+    adds = lambda first, by: " ".join(f"mad.lo.u32 t{i}, t{i}, {by}, t{i - 1};" for i in range(first, 15))
+    body = f"""mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0; {" ".join(f"mul.lo.u32 t{i}, t2, {i};" for i in range(3, 15))}
+    setp.lt.u32 p0, t0, 64; @p0 bra LOW; {adds(4, 3)} bra.uni BOTH; LOW: and.b32 t0, t1, 1; setp.eq.u32 p2, t0, 1;
+    @p2 bra BOTH; {adds(4, 5)} BOTH: bar.sync 0;
+    and.b32 t3, t1, 3; setp.ne.u32 p1, t3, 0; @p1 bra END; {adds(9, 7)} END: {" ".join(f"xor.b32 t2, t2, t{i};" for i in range(4, 15))}
+    mov.u32 t3, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t3, t1, {THREADS}, t3; mad.wide.u32 u4, t3, 4, u0; st.global.u32 [u4], t2;"""
+    out = aligned(np.zeros((CTAS, THREADS), np.uint32))
+    run(kernel(body, 1, THREADS), out, grid=CTAS)
+    return out.tobytes()
+
+
 USES = {
-    of_warpgroups: {(chunks, "land"), (chunks, "gather"), (machine_code, "add")},
-    of_tensor_memory: {(chunks, "land"), (machine_code, "add")},
+    of_warpgroups: {(chunks, "land"), (chunks, "gather"), (machine_code, "add"), (barrier_code, "change")},
+    of_tensor_memory: {(chunks, "land"), (machine_code, "add"), (tensor_code, "load")},
     of_warps: {(strips, "run")},
+    of_copies: {(copy_code, "issue"), (copy_code, "land"), (shared_words, "_code")},
+    of_branches: {(register_moves, "_move"), (register_moves, "_spread")},
 }
 
 

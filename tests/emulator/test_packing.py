@@ -83,9 +83,17 @@ def test_extremes_of_arrays(dtype, turned, always, monkeypatch):
     values = np.random.default_rng(2).standard_normal((3, 16, 8)).astype(dtype)
     values[0, 2] = 0
     factor = products.Factor(values.swapaxes(1, 2) if turned else values, "f16")
-    assert factor.extreme_bits().view(dtype).tolist() == [np.abs(values).max(), np.abs(values[values != 0]).min()]
+    other = products.Factor(-2 * factor.values, "f16")
+    assert products.find_extremes([factor, other])
+    largest, smallest = np.abs(values).max(), np.abs(values[values != 0]).min()
+    assert (factor.extremes, other.extremes) == ((largest, smallest), (2 * largest, 2 * smallest))
     monkeypatch.setattr(machine_code, "BEFORE", NEVER)
-    assert factor.extreme_bits() is None
+    assert not products.find_extremes([factor])
+
+
+def test_extremes_of_factors_of_two_sizes_are_found_one_by_one(always):
+    factors = [products.Factor(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
+    assert not products.find_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
 
 
 def test_numbers_of_one_array_are_apart_in_any_order():

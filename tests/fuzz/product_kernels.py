@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 T = TypeVar("T")
+Filled = bool | tuple[float, ...]  # with integers of -2 to 2, with some of these numbers, or with zeros
 INDENT = "    "
 
 
@@ -66,22 +67,25 @@ class Sizes:
 
 @dataclass
 class ProductKernel:
-    """A kernel's source, the arrays that it is launched with (shape, type, whether it is filled), scalars and grid."""
+    """A kernel's source, the arrays that it is launched with (shape, type, how it is filled), scalars and grid."""
 
     seed: int
     element: str
     source: str
-    arrays: dict[str, tuple[tuple[int, int], np.dtype, bool]]
+    arrays: dict[str, tuple[tuple[int, int], np.dtype, Filled]]
     scalars: tuple[int, int, int]
     grid: tuple[int, int, int]
 
     def inputs(self) -> list[np.ndarray]:
-        """New arrays: integers of -2 to 2, or zeros."""
+        """New arrays."""
         rng = np.random.default_rng(self.seed)
-        return [
-            (rng.integers(-2, 3, shape) if filled else np.zeros(shape)).astype(dtype)
-            for shape, dtype, filled in self.arrays.values()
-        ]
+        return [_numbers(rng, shape, filled).astype(dtype) for shape, dtype, filled in self.arrays.values()]
+
+
+def _numbers(rng: np.random.Generator, shape: tuple[int, int], filled: Filled) -> np.ndarray:
+    if not filled:
+        return np.zeros(shape)
+    return rng.integers(-2, 3, shape) if filled is True else rng.choice(np.array(filled), shape)
 
 
 def random_kernel(seed: int, large: bool = False) -> ProductKernel:
@@ -100,7 +104,7 @@ class _Writer:
     seed: int
     large: bool
     lines: list[str] = field(default_factory=list)
-    arrays: dict[str, tuple[tuple[int, int], np.dtype, bool]] = field(default_factory=dict)
+    arrays: dict[str, tuple[tuple[int, int], np.dtype, Filled]] = field(default_factory=dict)
     names: int = 0
 
     def __post_init__(self) -> None:

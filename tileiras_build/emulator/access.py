@@ -11,50 +11,11 @@ import numpy as np
 from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from .selection import Selection
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
 WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
-
-
-class Selection:
-    """The threads of a group that take part: rows and columns of the group's shape."""
-
-    __slots__ = ("columns", "mask", "rows", "shape")
-
-    def __init__(self, group, mask):
-        whole = isinstance(mask, np.ndarray) and mask.shape == group.shape
-        self.mask = (
-            mask if whole else np.ones(group.shape, bool) if mask is True else np.broadcast_to(mask, group.shape)
-        )
-        self.rows, self.columns = np.nonzero(self.mask)
-        self.shape = group.shape
-
-    @classmethod
-    def of_first(cls, group) -> Selection:
-        """The first thread of each CTA of a product set."""
-        self = cls.__new__(cls)
-        self.rows, self.columns = np.arange(group.shape[0]), np.zeros(group.shape[0], np.int64)
-        self.shape, self.mask = group.shape, None
-        return self
-
-    def pick(self, value):
-        """The values of the selected threads, flat; scalars stay scalars."""
-        if not isinstance(value, np.ndarray) or not value.ndim:
-            return value
-        if value.shape == self.shape:
-            return value[self.rows, self.columns]
-        if value.shape == (1, self.shape[1]):
-            return value[0, self.columns]
-        if value.shape == (self.shape[0], 1):
-            return value[self.rows, 0]
-        return np.broadcast_to(value, self.shape)[self.rows, self.columns]
-
-
-def flat_threads(group, selection) -> np.ndarray:
-    """Index in the batch of each selected thread."""
-    cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
-    return cta * group.machine.threads + group.tid[0, selection.columns]
 
 
 class Place:

@@ -19,15 +19,16 @@ CHUNK = 16
 
 def land(
     shared: np.ndarray, marks: np.ndarray, source: int, corners: np.ndarray, steps: np.ndarray, targets: np.ndarray,
-    row_chunks: int, start: int, swizzle: tuple[int, int],
+    row_chunks: int, start: int, swizzle: tuple[int, int], are_rounded: bool = False,
 ) -> None:  # fmt: skip
     """Copy boxes to shared memory, and clear the marks there.
 
     The rows of box b begin ``corners[b] + steps`` bytes (int64) after ``source``, and have ``row_chunks`` chunks each; they lie row
     after row from chunk ``targets[b] + start`` on, where chunk c after ``targets[b]`` is at ``c ^ (c >> 3 & mask) << shift``, the two
-    numbers of ``swizzle`` (``tensor_map.CHUNK_XOR``).
+    numbers of ``swizzle`` (``tensor_map.CHUNK_XOR``). ``are_rounded``: they are float32 that become tf32 on the way, to the nearest
+    and to even; infinities and NaNs stay as they are.
     """
-    _compiled("land")(
+    _compiled("land.tf32" if are_rounded else "land")(
         address(shared), address(marks), source, address(corners), address(steps), address(targets),
         len(targets), len(steps), row_chunks, start, *swizzle,
     )  # fmt: skip
@@ -57,7 +58,7 @@ _ZEROS = np.zeros(4, np.uint8)  # the marks of memory that has none
 @lru_cache
 def _compiled(name: str) -> Callable[..., int]:
     text, pointers, numbers, result = _FUNCTIONS[name]
-    return compiled(text, name, pointers, numbers, result)
+    return compiled(text, name.split(".")[0], pointers, numbers, result)
 
 
 _LAND = """
@@ -88,6 +89,7 @@ chunk:
   %k.next = add i64 %k, 1
   %from = getelementptr <4 x i32>, ptr %from.row, i64 %k
   %value = load <4 x i32>, ptr %from, align 1
+ROUND
   %number = add i64 %first, %k
   %line = lshr i64 %number, 3
   %bits = and i64 %line, %mask
@@ -95,7 +97,7 @@ chunk:
   %swizzled = xor i64 %number, %moved
   %place = add i64 %target, %swizzled
   %to = getelementptr <4 x i32>, ptr %shared, i64 %place
-  store <4 x i32> %value, ptr %to, align 1
+  store <4 x i32> %landed, ptr %to, align 1
   %mark = getelementptr i32, ptr %marks, i64 %place
   store i32 0, ptr %mark, align 1
   %is_last.k = icmp eq i64 %k.next, %chunks
@@ -110,6 +112,15 @@ done:
   ret void
 }
 """
+_AS_IS = "  %landed = or <4 x i32> %value, zeroinitializer"
+_ROUNDED = """  %upper = lshr <4 x i32> %value, splat (i32 13)
+  %odd = and <4 x i32> %upper, splat (i32 1)
+  %half = add <4 x i32> %odd, splat (i32 4095)
+  %sum = add <4 x i32> %value, %half
+  %kept = and <4 x i32> %sum, splat (i32 -8192)
+  %exponent = and <4 x i32> %value, splat (i32 2139095040)
+  %is_finite = icmp ne <4 x i32> %exponent, splat (i32 2139095040)
+  %landed = select <4 x i1> %is_finite, <4 x i32> %kept, <4 x i32> %value"""
 _EACH = """
 entry:
   br label %cta
@@ -159,7 +170,8 @@ _COMPARE = "define i64 @compare(ptr noalias %data, ptr noalias %shared, ptr noal
 ) + "declare i32 @llvm.vector.reduce.or.v4i32(<4 x i32>)\n"  # fmt: skip
 # Text, pointers, numbers and result of each.
 _FUNCTIONS: dict[str, tuple[str, int, int, type | None]] = {
-    "land": (_LAND, 6, 6, None),
+    "land": (_LAND.replace("ROUND", _AS_IS), 6, 6, None),
+    "land.tf32": (_LAND.replace("ROUND", _ROUNDED), 6, 6, None),
     "gather": (_GATHER, 5, 3, ctypes.c_int64),
     "compare": (_COMPARE, 4, 2, ctypes.c_int64),
 }

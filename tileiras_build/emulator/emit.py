@@ -16,6 +16,7 @@ import numpy as np
 from .faults import UnsupportedInstruction
 from .fusion import Fuser
 from .lifetimes import with_deletions
+from .shared_words import together
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
 from .syntax import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
@@ -292,7 +293,7 @@ class Emitter:
             self.lines.insert(0, f"r{slot} = R[{slot}]")
             self.origin.insert(0, self.origin[0])
         fuser = Fuser(self.kinds, self.space, lambda run: self.constant(run, "run"))
-        lines, self.origin = fuser.fuse(self.lines, self.origin)
+        lines, self.origin = fuser.fuse(*together(self.lines, self.origin, self.space))
         self.lines = with_deletions(lines)
         self.origin = [self.origin[0]] * 2 + self.origin
         return "\n    ".join([f"def {self.name}(g):", "R = g.R", *self.lines]) + "\n"

@@ -85,21 +85,21 @@ class Ratios:
     def __init__(self, values: np.ndarray, bits: int):
         self.values, self.bits = values, bits
         self.out = np.empty(values.shape[:-2])
-        self.address = address(self.out)
+        self.address, self.place = address(self.out), address(values)
 
     def measure(self) -> None:
         """Of the values as they are now."""
         vectors = self.values.shape[-1] * self.values.shape[-2] // LANES
-        _measure()(self.address, address(self.values), self.out.size, vectors, 1023 + self.bits - 1)
+        _measure()(self.address, self.place, self.out.size, vectors, 1023 + self.bits - 1)
 
 
 # a, b: the factors of ``machine_code.py`` of one step; a loop over the vectors of the tile, one over k, and two over the expansion.
 _EXACT = """
 declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)
 
-define internal void @exact(ptr noalias %a, ptr noalias %b, ptr noalias %out) noinline {{
+define internal void @exact(ptr noalias %a, ptr noalias %b, ptr noalias %out, i64 %k) noinline {{
 entry:
-  %terms = alloca [{k} x {wide}]
+  %terms = alloca {wide}, i64 %k
   br label %vector
 vector:
   %q = phi i64 [0, %entry], [%q.next, %vector.end]
@@ -138,7 +138,7 @@ term.end:
   %largest = phi {wide} [%product, %term], [%g.sum, %grow]
   %n.ptr = getelementptr {wide}, ptr %terms, i64 %n
   store {wide} %largest, ptr %n.ptr
-  %is_last.n = icmp eq i64 %n.next, {k}
+  %is_last.n = icmp eq i64 %n.next, %k
   br i1 %is_last.n, label %fold, label %term
 fold:
   %f = phi i64 [0, %term.end], [%f.next, %fold]
@@ -159,7 +159,7 @@ fold:
   %moved = add {longs} %bits, %by
   %odd.bits = select <{lanes} x i1> %moves, {longs} %moved, {longs} %bits
   %odd = bitcast {longs} %odd.bits to {wide}
-  %is_last.f = icmp eq i64 %f.next, {k}
+  %is_last.f = icmp eq i64 %f.next, %k
   br i1 %is_last.f, label %vector.end, label %fold
 vector.end:
   %rounded = fptrunc {wide} %odd to {single}
@@ -180,14 +180,14 @@ _TWO_SUM = """  %{n}.sum = fadd {wide} {x}, {y}
   %{n}.error = fadd {wide} %{n}.x.error, %{n}.y.error"""
 
 
-def text(k: int, rows: int, vectors: int, lanes: int) -> str:
-    """IR of ``exact(a, b, out)``: the sums of ``rows`` times ``vectors`` vectors of ``lanes``, over k, as float32.
+def text(rows: int, vectors: int, lanes: int) -> str:
+    """IR of ``exact(a, b, out, k)``: the sums of ``rows`` times ``vectors`` vectors of ``lanes``, over k, as float32.
 
     ``a`` (k, rows) and ``b`` (k, vectors, lanes) are float64.
     """
     wide = f"<{lanes} x double>"
     return _EXACT.format(
-        k=k, rows=rows, vectors=vectors, lanes=lanes, columns=vectors * lanes, count=rows * vectors, wide=wide,
+        rows=rows, vectors=vectors, lanes=lanes, columns=vectors * lanes, count=rows * vectors, wide=wide,
         longs=f"<{lanes} x i64>", single=f"<{lanes} x float>", grown=_TWO_SUM.format(n="g", x="%rest", y="%g.old", wide=wide),
         folded=_TWO_SUM.format(n="f", x="%f.old", y="%below", wide=wide),
     )  # fmt: skip

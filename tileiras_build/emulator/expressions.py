@@ -56,6 +56,12 @@ class Program:
             raise NotFusedError
         return handler(self, node)
 
+    def number(self, number: np.generic) -> Value:
+        """A constant of an operation that no variable has."""
+        out = self.new("u32")
+        self.constants[out.number] = number
+        return out
+
     def float(self, node: ast.expr) -> Value:
         value = self.value(node)
         if value.kind != "f32":
@@ -85,17 +91,24 @@ def _constant(program: Program, name: str) -> Value:
 
 
 _FLOATS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
-_BITS = {ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.LShift: "shift"}
+_BITS = {
+    ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.LShift: "shift", ast.RShift: "shift.right", ast.Add: "plus",
+}  # fmt: skip
+_SHIFTS = (ast.LShift, ast.RShift)
 
 
 def _binary(program: Program, node: ast.BinOp) -> Value:
+    if isinstance(node.op, ast.BitOr) and ast.dump(node.left) == ast.dump(node.right):
+        return program.value(node.left)
     left, right = program.value(node.left), program.value(node.right)
     if left.kind == right.kind == "f32" and type(node.op) in _FLOATS:
         return program.operate(_FLOATS[type(node.op)], "f32", left, right)
+    if left.kind == right.kind == "p" and isinstance(node.op, ast.BitOr):
+        return program.operate("either", "p", left, right)
     # Integers of others are addresses as a rule: fewer than threads, and no work.
     are_new = not program.computed.isdisjoint((left.number, right.number))
     if left.kind == right.kind == "u32" and type(node.op) in _BITS and are_new:
-        if type(node.op) is ast.LShift and not int(program.constants.get(right.number, 32)) < 32:
+        if isinstance(node.op, _SHIFTS) and not int(program.constants.get(right.number, 32)) < 32:
             raise NotFusedError
         return program.operate(_BITS[type(node.op)], "u32", left, right)
     raise NotFusedError
@@ -115,9 +128,33 @@ def _method(program: Program, function: ast.Attribute, arguments: list[ast.expr]
     value = program.value(function.value)
     if function.attr == "view" and kind in WORDS and value.kind in WORDS:
         return Value(value.number, kind)
-    if function.attr == "astype" and kind == "u32" and value.kind == "u16":
-        return program.operate("extend", "u32", value)
+    if function.attr == "astype" and (value.kind, kind) in _WIDTHS:
+        return program.operate(_WIDTHS[value.kind, kind], kind, value)
     raise NotFusedError
+
+
+_WIDTHS = {("u16", "u32"): "extend", ("u32", "u16"): "low"}
+_COMPARISONS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge"}  # of integers with a sign
+
+
+def _compare(program: Program, node: ast.Compare) -> Value:
+    (kind,) = map(type, node.ops)
+    left, right = map(program.value, (node.left, *node.comparators))
+    if left.kind == right.kind == "f32" and kind is ast.NotEq:
+        return program.operate("unequal", "p", left, right)
+    if left.kind == right.kind == "s32" and kind in _COMPARISONS:
+        return program.operate(_COMPARISONS[kind], "p", left, right)
+    raise NotFusedError
+
+
+def _field(program: Program, nodes: list[ast.expr]) -> Value:
+    """Bits of a word from a place on, both known."""
+    value, position, length = map(program.value, nodes[:3])
+    known = [int(program.constants.get(number.number, 32)) for number in (position, length)]
+    if _literals(nodes[3:]) != (False,) or value.kind != "u32" or not sum(known) <= 32 or 0 in known:
+        raise NotFusedError
+    moved = program.operate("shift.right", "u32", value, position)
+    return program.operate("and", "u32", moved, program.number(np.uint32((1 << known[1]) - 1)))
 
 
 def _literals(nodes: Sequence[ast.expr]) -> tuple:
@@ -167,6 +204,11 @@ _CALLS: dict[str, Callable[[Program, list[ast.expr]], Value]] = {
     "extreme": _extreme, "paired": _paired, "approximate": _approximate, "narrow": _narrow, "choose": _choose,
     "approximate_flushed": lambda program, nodes: _approximate(program, nodes, ".ftz"),
     "fma32": _of_one("fma", "f32"), "bits32": _of_one("bits", "u32"), "tidy": _of_one("bits", "f32"),
-    "flush": _of_one("flush", "f32"),
+    "flush": _of_one("flush", "f32"), "extract_field": _field,
 }  # fmt: skip
-_NODES: dict[type[ast.expr], Callable[..., Value]] = {ast.Name: _name, ast.BinOp: _binary, ast.Call: _call}
+_NODES: dict[type[ast.expr], Callable[..., Value]] = {
+    ast.Name: _name,
+    ast.BinOp: _binary,
+    ast.Call: _call,
+    ast.Compare: _compare,
+}

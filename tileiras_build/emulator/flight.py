@@ -29,7 +29,7 @@ class Flight:
     def begin(self, ins, index, size: int, per_cta: int = 0) -> None:
         """Elements ``index`` of ``size`` bytes (4, 8 or 16) of the batch's shared memory are on their way; with ``per_cta``
         they are those of arrays (CTAs, ``per_cta``)."""
-        self.of(size, per_cta)[index] = self.number(ins) * _EVERY[size]
+        self.of(size, per_cta)[index] = self.mark(ins, size)
 
     def end(self, index, size: int, per_cta: int = 0) -> None:
         self.of(size, per_cta)[index] = 0
@@ -38,6 +38,10 @@ class Flight:
         """The marks of elements, or of those of each CTA."""
         marks = self.marks[size]
         return marks.reshape(-1, per_cta) if per_cta else marks
+
+    def mark(self, ins, size: int) -> int:
+        """The mark of elements of ``size`` bytes."""
+        return self.number(ins) * _EVERY[size]
 
     def number(self, ins) -> int:
         found = self.numbers.get(id(ins))

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import strips
 from .expressions import KINDS, NotFusedError, Program
-from .jit import address
+from .jit import address, addresses, identities
 from .lifetimes import VARIABLE, with_deletions
 
 FEWEST = 6  # operations of a run that is worth a call
@@ -34,6 +34,7 @@ class Run:
         self.lines, self.outputs, self.space = lines, outputs, space
         self.inputs = [name for name, value in program.given.items() if value.number not in program.constants]
         self.dtypes = [np.dtype(KINDS[program.given[name].kind]) for name in self.inputs]
+        self.kinds = identities(self.dtypes)
         self.work = len(program.operations)
         self.by_lines: Callable[..., tuple] | None = None
         self.assemble(program)
@@ -50,20 +51,22 @@ class Run:
         self.constants = [np.full(strips.STRIP, number) for number in self.numbers]
         for number in program.constants:
             places[number] = len(places)
-        self.results: list[tuple[type[np.generic], int]] = []  # of each kind how many
+        self.results: list[tuple[type[np.generic], np.ndarray]] = []  # of each kind their numbers from 0 on
         for kind, dtype in KINDS.items():
             some = list(dict.fromkeys(value.number for value in wanted if kinds.get(value.number) == kind))
-            self.results += [(dtype, len(some))] if some else []
+            self.results += [(dtype, np.arange(len(some)))] if some else []
             for number in some:
                 places[number] = len(places)
-        self.room = self.share_room(program, places)
+        self.rooms = np.arange(self.share_room(program, places)) * (4 * strips.STRIP)  # where each begins
         self.program = np.array(
             [[strips.NUMBERS[name], places[out], *_three([places[i] for i in ins])] for name, out, ins in program.operations], np.int64
         )  # fmt: skip
         self.given = len(self.inputs) + len(self.constants)
         sizes = [dtype.itemsize * strips.STRIP for dtype in self.dtypes] + [0] * len(self.constants)
-        sizes += [np.dtype(dtype).itemsize * strips.STRIP for dtype, count in self.results for _ in range(count)]
-        self.steps = np.array(sizes + [0] * self.room, np.int64)
+        sizes += [np.dtype(dtype).itemsize * strips.STRIP for dtype, numbers in self.results for _ in numbers]
+        self.steps = np.array(sizes + [0] * len(self.rooms), np.int64)
+        self.bases = np.zeros(len(self.steps), np.int64)  # of constants, which stay where they are
+        self.bases[len(self.inputs) : self.given] = list(map(address, self.constants))
         self.wanted = [(places[value.number], KINDS[value.kind]) for value in wanted]
 
     @staticmethod
@@ -90,40 +93,41 @@ class Run:
         shape, size = group.shape, group.size
         if size < SMALLEST or size % strips.LANES or not strips.is_worth_it(self.work * size):
             return self.slow(*values)
-        steps, keep, bases, is_whole = self.steps, [], [], False
-        for i, (value, dtype) in enumerate(zip(values, self.dtypes)):
-            if value.dtype != dtype:
-                return self.slow(*values)
-            if value.shape == shape:
-                is_whole = True
-                if not value.flags.c_contiguous:
-                    value = np.ascontiguousarray(value)
-                    keep.append(value)
-            elif value.ndim:
+        found = self.given_at(values, shape)
+        if found is None:
+            return self.slow(*values)
+        bases, steps, keep = found
+        results: list[np.ndarray] = []
+        first = self.given
+        for dtype, numbers in self.results:
+            result = np.empty((len(numbers), *shape), dtype)
+            bases[first : first + len(numbers)] = address(result) + numbers * (size * result.itemsize)
+            results.extend(result)
+            first += len(numbers)
+        room = np.empty((len(self.rooms), strips.STRIP), np.uint32)
+        bases[first:] = address(room) + self.rooms
+        bad = strips.run(self.program, bases, steps, size)
+        out = [self.pick(number, dtype, values, results) for number, dtype in self.wanted]
+        del keep, room
+        return self.repaired(out, values, bad, shape) if bad.any() else out
+
+    def given_at(self, values: tuple, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]] | None:
+        """(addresses of all values, steps, arrays to be kept until they have been used); None where the lines have to be run."""
+        bases, steps, keep = self.bases.copy(), self.steps, []
+        if (none := addresses(values, self.kinds, shape, bases)) == len(values):
+            return None  # a value for each thread is what machine code is for
+        for i in np.flatnonzero(bases[: len(values)] == 0).tolist() if none else ():
+            value = values[i]
+            if value.dtype != self.dtypes[i]:
+                return None
+            if value.ndim:
                 value = np.ascontiguousarray(np.broadcast_to(value, shape))
-                keep.append(value)
             else:
                 steps = steps.copy() if steps is self.steps else steps
                 steps[i], value = 0, np.full(strips.STRIP, value)
-                keep.append(value)
-            bases.append(address(value))
-        if not is_whole:
-            return self.slow(*values)
-        results = [np.empty((count, *shape), dtype) for dtype, count in self.results]
-        room = np.empty((self.room, strips.STRIP), np.uint32)
-        self.place(bases, results, room)
-        bad = strips.run(self.program, np.array(bases), steps, size)
-        found = [result[i] for result in results for i in range(len(result))]
-        out = [self.pick(number, dtype, values, found) for number, dtype in self.wanted]
-        return self.repaired(out, values, bad, shape) if bad.any() else out
-
-    def place(self, bases: list[int], results: list[np.ndarray], room: np.ndarray) -> None:
-        """Add the addresses of constants, results and rooms."""
-        bases += map(address, self.constants)
-        for result in results:
-            bases += range(address(result), address(result) + result.nbytes, result[0].nbytes)
-        if self.room:
-            bases += range(address(room), address(room) + room.nbytes, room[0].nbytes)
+            keep.append(value)
+            bases[i] = address(value)
+        return bases, steps, keep
 
     def pick(self, number: int, dtype: type[np.generic], values: Sequence, found: list[np.ndarray]):
         """A wanted value: an input or a result, as the kind of its variable."""
@@ -159,7 +163,7 @@ def _three(numbers: list[int]) -> list[int]:
     return [*numbers, *[0] * (strips.RECORD - 2 - len(numbers))]
 
 
-_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16"}
+_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16", "i8": "p"}
 
 
 def _result_kind(name: str) -> str:

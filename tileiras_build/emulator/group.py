@@ -7,11 +7,17 @@ has split keep a reference to its registers and copy only what they touch.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from . import register_moves
 from .cluster import RANK_SHIFT
 from .copies import GroupQueue
 from .shapes import spread
+
+if TYPE_CHECKING:
+    from .selection import Selection
 
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
@@ -53,6 +59,7 @@ class Group:
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
         self._complete = None
+        self.everyone: Selection | None = None  # all threads, once somebody has asked (``selection.selected``)
         self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
         self.set_warps()
 
@@ -222,14 +229,22 @@ class Group:
 
     def detach(self):
         """Fill the live registers and forget the parent."""
-        for slot in self.live_slots():
-            self.resolve(slot)
+        self.resolve_all(list(self.live_slots()))
         template = self.machine.program.register_template
         for slot, value in enumerate(self.R):
             if value is LAZY:
                 self.R[slot] = template[slot]
         self.parent = self.select = None
         self.borrowed.clear()
+
+    def resolve_all(self, slots: list[int]) -> None:
+        """Fill the registers among some that are not there yet."""
+        lazy = [slot for slot in slots if self.R[slot] is LAZY]
+        if lazy and self.parent is not None:
+            self.parent.resolve_all(lazy)
+            register_moves.pick(self, lazy)
+        for slot in lazy:
+            self.resolve(slot)
 
     def resolve(self, slot: int):
         """The value of a register, taken from the parent on first use."""

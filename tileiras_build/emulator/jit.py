@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -48,3 +48,89 @@ def address(array: np.ndarray) -> int:
 
 _pointer = ctypes.c_size_t.from_address
 _DATA = object.__basicsize__  # after the head of every object (NumPy C API, PyArrayObject: PyObject_HEAD; char *data)
+
+
+# -- many arrays at once -----------------------------------------------------------------------------
+def addresses(arrays: tuple[object, ...], kinds: np.ndarray, shape: tuple[int, int], out: np.ndarray) -> int:
+    """Put into ``out`` (int64) where arrays of ``shape`` begin, each in one piece of memory and of the type whose ``kinds``
+    (int64) has the identity; 0 where something is none. How many are none.
+
+    ``out`` may be longer than there are arrays. They have to be kept by the caller while the addresses are in use.
+    """
+    return _looker()(id(arrays) + _ITEMS, address(kinds), address(out), _ARRAY, len(arrays), *shape)
+
+
+def identities(kinds: Iterable[np.dtype | None]) -> np.ndarray:
+    """What ``addresses`` knows types by; NumPy has each of them once. No array is of the type None."""
+    return np.array(list(map(id, kinds)), np.int64)
+
+
+_ARRAY = id(np.ndarray)
+_ITEMS = tuple.__basicsize__  # where the references of a tuple begin
+# The fields of NumPy's C structure (NumPy C API, PyArrayObject): after the object's type come data, nd, dimensions, strides, base,
+# descr, flags.
+_LOOK = """
+define i64 @look(ptr %ids, ptr %kinds, ptr %out, ptr %type, i64 %count, i64 %rows, i64 %columns) {{
+entry:
+  br label %one
+one:
+  %n = phi i64 [0, %entry], [%n.next, %next]
+  %none = phi i64 [0, %entry], [%none.next, %next]
+  %n.next = add i64 %n, 1
+  %id.ptr = getelementptr i64, ptr %ids, i64 %n
+  %id = load i64, ptr %id.ptr
+  %object = inttoptr i64 %id to ptr
+  %type.ptr = getelementptr i8, ptr %object, i64 {type}
+  %type.its = load ptr, ptr %type.ptr
+  %is.array = icmp eq ptr %type.its, %type
+  br i1 %is.array, label %array, label %next
+array:
+  %nd.ptr = getelementptr i8, ptr %object, i64 {nd}
+  %nd = load i32, ptr %nd.ptr
+  %is.matrix = icmp eq i32 %nd, 2
+  br i1 %is.matrix, label %matrix, label %next
+matrix:
+  %dimensions.ptr = getelementptr i8, ptr %object, i64 {dimensions}
+  %dimensions = load ptr, ptr %dimensions.ptr
+  %rows.its = load i64, ptr %dimensions
+  %columns.ptr = getelementptr i64, ptr %dimensions, i64 1
+  %columns.its = load i64, ptr %columns.ptr
+  %same.rows = icmp eq i64 %rows.its, %rows
+  %same.columns = icmp eq i64 %columns.its, %columns
+  %kind.ptr = getelementptr i64, ptr %kinds, i64 %n
+  %kind = load i64, ptr %kind.ptr
+  %kind.its.ptr = getelementptr i8, ptr %object, i64 {descr}
+  %kind.its = load i64, ptr %kind.its.ptr
+  %same.kind = icmp eq i64 %kind.its, %kind
+  %flags.ptr = getelementptr i8, ptr %object, i64 {flags}
+  %flags = load i32, ptr %flags.ptr
+  %whole = trunc i32 %flags to i1
+  %same.shape = and i1 %same.rows, %same.columns
+  %same = and i1 %same.shape, %same.kind
+  %good = and i1 %same, %whole
+  %data.ptr = getelementptr i8, ptr %object, i64 {data}
+  %data = load i64, ptr %data.ptr
+  br label %next
+next:
+  %is.good = phi i1 [false, %one], [false, %array], [%good, %matrix]
+  %place = phi i64 [0, %one], [0, %array], [%data, %matrix]
+  %found = select i1 %is.good, i64 %place, i64 0
+  %out.ptr = getelementptr i64, ptr %out, i64 %n
+  store i64 %found, ptr %out.ptr
+  %is.none = icmp eq i64 %found, 0
+  %more = zext i1 %is.none to i64
+  %none.next = add i64 %none, %more
+  %is.last = icmp eq i64 %n.next, %count
+  br i1 %is.last, label %done, label %one
+done:
+  ret i64 %none.next
+}}
+"""
+
+
+@lru_cache
+def _looker() -> Callable[..., int]:
+    word = ctypes.sizeof(ctypes.c_void_p)
+    names = ("data", "nd", "dimensions", "strides", "base", "descr", "flags")
+    places = {name: _DATA + word * number for number, name in enumerate(names)}
+    return compiled(_LOOK.format(type=_DATA - word, **places), "look", 4, 3, NUMBER)

@@ -16,7 +16,7 @@ from .cluster import Clusters
 from .counting import count_run
 from .cta_barriers import CtaBarriers
 from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
-from .group import LAZY, Group, Split
+from .group import Group, Split
 from .merging import merge
 from .prints import Prints
 from .waits import Waits
@@ -188,10 +188,7 @@ class Machine:
             fine = program.warp_wide and not group.dense and not group.warps_complete()
             function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
             if group.parent is not None:
-                registers = group.R
-                for slot in program.slots_at(pc):
-                    if registers[slot] is LAZY:
-                        group.resolve(slot)
+                group.resolve_all(program.slots_at(pc))
             self.clock += 1
             if self.clock % LOOKS == 0 and options.deadline is not None:
                 self.check_time(group)

@@ -12,20 +12,25 @@ import numpy as np
 if TYPE_CHECKING:
     from .machine import Machine
 
-_BIAS = 1 << 22
+BIAS = 1 << 22
 COUNT_LIMIT = (1 << 20) - 1
 
 
 def pack(expected: np.ndarray, pending: np.ndarray, tx: np.ndarray, phase: np.ndarray) -> np.ndarray:
     """Fields (int64 arrays) as words."""
-    word = expected | pending << 20 | (tx + _BIAS) << 40 | phase << 63
+    word = expected | pending << 20 | (tx + BIAS) << 40 | phase << 63
     return np.asarray(word, np.int64).view(np.uint64)
 
 
 def unpack(words: np.ndarray) -> tuple[np.ndarray, ...]:
     """(expected, pending, tx, phase) of words, int64 arrays."""
     bits = np.asarray(words).view(np.int64)
-    return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - _BIAS, bits >> 63 & 1
+    return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - BIAS, bits >> 63 & 1
+
+
+def to_come(words: np.ndarray) -> np.ndarray:
+    """The bytes that words expect, int64."""
+    return (words.view(np.int64) >> 40 & 0x7FFFFF) - BIAS
 
 
 def describe(machine: Machine, position: int) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import register_moves
 from .copies import GroupQueue
 from .group import LAZY, Group, is_of_ctas
 from .shapes import spread
@@ -27,8 +28,15 @@ def merge(machine: Machine, groups: list[Group]) -> Group:
         return _rejoin(parent, groups)
     merged = _group_of(machine, flat)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
-    for slot in merged.live_slots():
-        values = [g.resolve(slot) for g in groups]
+    live = list(merged.live_slots())
+    for group in groups:
+        group.resolve_all(live)
+    done = dict(register_moves.assemble(machine.program, live, groups, positions, merged))
+    for slot in live:
+        if slot in done:
+            merged.R[slot] = done[slot]
+            continue
+        values = [g.R[slot] for g in groups]
         merged.R[slot] = assemble(values, groups, positions, len(flat), merged.shape)
     _merge_state(merged, groups, positions)
     return merged
@@ -36,15 +44,34 @@ def merge(machine: Machine, groups: list[Group]) -> Group:
 
 def _rejoin(parent: Group, groups: list[Group]) -> Group:
     """All children of a split meet again: take up the parent's registers, with the children's changes."""
+    changes: dict[tuple[int, ...], list[int]] = {}  # by the children that have changed them: registers
     for slot in groups[0].live_slots():
-        values = [(g, g.R[slot]) for g in groups]
-        changed = [(g, v) for g, v in values if v is not LAZY and v is not g.borrowed.get(slot, LAZY)]
-        if changed:
-            parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
+        values = [g.R[slot] for g in groups]
+        who = tuple(i for i, v in enumerate(values) if v is not LAZY and v is not groups[i].borrowed.get(slot, LAZY))
+        if who:
+            changes.setdefault(who, []).append(slot)
+    for who, slots in changes.items():
+        _take_up(parent, slots, [groups[i] for i in who])
     parent.pc, parent.stack = groups[0].pc, groups[0].stack
     parent.barrier_value, parent.copies, parent.bulk = None, GroupQueue(), GroupQueue()
     _merge_state(parent, groups, None)
     return parent
+
+
+def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:
+    """Give the parent the values of registers that some of its children have changed."""
+    bases = None
+    if sum(group.size for group in groups) < parent.size:
+        parent.resolve_all(slots)
+        bases = [parent.R[slot] for slot in slots]
+    parts = [(group, [group.R[slot] for slot in slots]) for group in groups]
+    done = dict(register_moves.overlay(parent.machine.program, slots, bases, parts))
+    for slot in slots:
+        if slot in done:
+            parent.R[slot] = done[slot]
+        else:
+            changed = [(group, group.R[slot]) for group in groups]
+            parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
 
 
 def _group_of(machine: Machine, flat: np.ndarray) -> Group:

@@ -11,10 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from .jit import address, compiled
+from .jit import address, addresses, compiled, identities
 
 WIDTHS = ROWS, COLUMNS = 4, 8  # of A and of B
 BLOCK = 8  # rows of 16 bytes, which a register of a warp holds: lane 4 r + t has word t of row r
+FEW = 6  # arrays whose addresses are found one by one
 IN_ORDER = np.arange(COLUMNS)
 APART = np.concatenate([IN_ORDER[::2], IN_ORDER[1::2]])
 
@@ -54,6 +55,7 @@ class Side:
         self.out = np.empty((len(steps), 1 if self.is_shared else each, rows // self.width, k, self.width))
         self.address, self.step = address(self.out), self.out[0].size
         self.matrix = 0 if self.is_shared else rows * k
+        self.kept: list[np.ndarray] = []  # whose addresses are in use
         order = APART if is_apart and side else IN_ORDER[: self.width]
         prepare = self.from_registers if steps[0].blocks else self.from_arrays
         self.pack_some = prepare(steps, order)
@@ -73,35 +75,49 @@ class Side:
             matrix, row, column = (stride // values.itemsize for stride in values.strides)
             place = self.address + 8 * self.step * number
             strides = (k, matrix, self.width * row, column)
-            calls.append((place, address(values), values.strides[0], order * row, strides))
+            lanes = order * row
+            self.kept.append(lanes)
+            calls.append((place, address(values), values.strides[0], address(lanes), strides))
 
         def pack(first: int, count: int) -> None:
             for place, values, matrix, lanes, strides in calls:
-                call(place, values + first * matrix, address(lanes), rows // self.width, count, *strides)
+                call(place, values + first * matrix, lanes, rows // self.width, count, *strides)
 
         return pack
 
     def from_registers(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], None]:
         call, fold = _blocks(kind_of(steps[0]), self.width, tuple(order.tolist())), steps[0].fold
         _, rows, k = steps[0].shape
-        sources, places = [], []
-        for number, factor in enumerate(steps):
-            for row, line in enumerate(factor.blocks):
-                depth = k // len(line)
-                for column, block in enumerate(line):
-                    sources.append(address(block))
-                    places.append(
-                        self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
-                    )
-        table = np.array([sources, places])
+        depth = k // len(steps[0].blocks[0])
+        number, row, column = np.ogrid[: len(steps), : len(steps[0].blocks), : k // depth]
+        places = self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
+        blocks = [block for factor in steps for line in factor.blocks for block in line]
+        table = np.array([places_of(blocks), places.reshape(-1)])
+        self.kept.append(table)
+        source, place = address(table), address(table) + table.strides[0]
         per_warp = rows * k // fold  # warps of one matrix have their rows after each other
 
         def pack(first: int, count: int) -> None:
-            call(
-                address(table[0]), address(table[1]), len(sources), first * fold, count * fold, per_warp, self.width * k
-            )
+            call(source, place, len(blocks), first * fold, count * fold, per_warp, self.width * k)
 
         return pack
+
+
+def places_of(blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """Where arrays begin that are in one piece of memory."""
+    first, out = blocks[0], np.empty(len(blocks), np.int64)
+    if (
+        len(blocks) < FEW
+        or first.ndim != 2
+        or addresses(tuple(blocks), _kinds(first.dtype, len(blocks)), first.shape, out)
+    ):
+        out[:] = [address(block) for block in blocks]
+    return out
+
+
+@lru_cache(maxsize=64)
+def _kinds(kind: np.dtype, count: int) -> np.ndarray:
+    return identities([kind] * count)
 
 
 # -- the types of numbers ----------------------------------------------------------------------------
@@ -227,15 +243,21 @@ declare {type} @llvm.umin.{name}({type}, {type})
 declare {one} @llvm.vector.reduce.umax.{name}({type})
 declare {one} @llvm.vector.reduce.umin.{name}({type})
 
-define void @extremes(ptr noalias %out, ptr noalias %sources, i64 %blocks, i64 %vectors) {{
+define void @extremes(ptr noalias %out, ptr noalias %sources, i64 %groups, i64 %blocks, i64 %vectors) {{
 entry:
+  br label %group
+group:
+  %g = phi i64 [0, %entry], [%g.next, %group.end]
+  %g.next = add i64 %g, 1
+  %g.first = mul i64 %g, %blocks
   br label %block
 block:
-  %b = phi i64 [0, %entry], [%b.next, %block.end]
-  %most.b = phi {type} [zeroinitializer, %entry], [%most.next, %block.end]
-  %least.b = phi {type} [splat ({one} -1), %entry], [%least.next, %block.end]
+  %b = phi i64 [0, %group], [%b.next, %block.end]
+  %most.b = phi {type} [zeroinitializer, %group], [%most.next, %block.end]
+  %least.b = phi {type} [splat ({one} -1), %group], [%least.next, %block.end]
   %b.next = add i64 %b, 1
-  %source.ptr = getelementptr i64, ptr %sources, i64 %b
+  %source.at = add i64 %g.first, %b
+  %source.ptr = getelementptr i64, ptr %sources, i64 %source.at
   %source.number = load i64, ptr %source.ptr
   %source = inttoptr i64 %source.number to ptr
   br label %some
@@ -254,14 +276,18 @@ some:
   br i1 %is_last.v, label %block.end, label %some
 block.end:
   %is_last.b = icmp eq i64 %b.next, %blocks
-  br i1 %is_last.b, label %done, label %block
-done:
+  br i1 %is_last.b, label %group.end, label %block
+group.end:
   %largest = call {one} @llvm.vector.reduce.umax.{name}({type} %most.next)
   %smallest.less = call {one} @llvm.vector.reduce.umin.{name}({type} %least.next)
   %smallest = add {one} %smallest.less, 1
-  store {one} %largest, ptr %out
-  %second = getelementptr {one}, ptr %out, i64 1
+  %first = getelementptr [2 x {one}], ptr %out, i64 %g
+  store {one} %largest, ptr %first
+  %second = getelementptr {one}, ptr %first, i64 1
   store {one} %smallest, ptr %second
+  %is_last.g = icmp eq i64 %g.next, %groups
+  br i1 %is_last.g, label %done, label %group
+done:
   ret void
 }}
 """
@@ -273,13 +299,21 @@ _MAGNITUDES = {
 }
 
 
-def magnitudes(blocks: Sequence[np.ndarray], kind: str) -> np.ndarray:
-    """The bits of the largest magnitude and of the smallest but zero (0 if there is none) in blocks of a kind, each in one piece
-    of memory, all of one size: a multiple of 32 bytes."""
+def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str) -> np.ndarray:
+    """The bits (groups, 2) of the largest magnitude and of the smallest but zero (0 if there is none) in groups of blocks of a
+    kind, each in one piece of memory, all of one size: a multiple of 32 bytes. All groups have as many."""
     type_, _ = WIDEN[kind]
-    out, sources = np.empty(2, _MAGNITUDES[type_][0]), np.array([address(block) for block in blocks])
-    _extremes(type_)(address(out), address(sources), len(sources), blocks[0].nbytes // 32)
+    out = np.empty((len(groups), 2), _MAGNITUDES[type_][0])
+    sources = places_of([block for blocks in groups for block in blocks])
+    _extremes(type_)(address(out), address(sources), len(groups), len(groups[0]), groups[0][0].nbytes // 32)
     return out
+
+
+def numbers_of(bits: np.ndarray, kind: str) -> np.ndarray:
+    """The numbers of a kind that have such bits, as float16 or float32."""
+    if kind == "bf16":
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return bits.view(np.float16 if kind == "f16" else np.float32)
 
 
 @lru_cache
@@ -287,7 +321,7 @@ def _extremes(type_: str) -> Callable[..., int]:
     _, one, mask = _MAGNITUDES[type_]
     lanes = 256 // int(one[1:])
     text = _EXTREMES.format(type=f"<{lanes} x {one}>", name=f"v{lanes}{one}", one=one, mask=mask)
-    return compiled(text, "extremes", 2, 2)
+    return compiled(text, "extremes", 2, 3)
 
 
 # -- from arrays -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from . import formats, machine_code, numerics, packing
+from . import formats, machine_code, numerics, packing, tiles
 from .formats import f32, f64
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
@@ -113,14 +113,13 @@ class Factor:
     def bound(self) -> float:
         """The largest magnitude over a unit that all are multiples of."""
         largest, smallest = self.extremes
-        return largest / float(self.unit_of(smallest))
+        return largest / self.unit_of(smallest)
 
     @cached_property
     def extremes(self) -> tuple[float, float]:
         """The largest magnitude and, at most, the smallest but zero."""
-        if (bits := self.extreme_bits()) is not None:
-            largest, smallest = bits.view(self.values.dtype).tolist()
-            return largest, smallest
+        if find_extremes([self]):
+            return self.__dict__.pop("extremes")
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
         largest = float(bits.max().view(self.values.dtype))
         if self.numbers.lowest >= FEW:
@@ -128,24 +127,24 @@ class Factor:
         smallest = (bits - one).min() + one  # a zero less one is the largest of all
         return largest, float(smallest.view(self.values.dtype))
 
-    def extreme_bits(self) -> np.ndarray | None:
-        """The bits of both, by machine code; None where NumPy has to find them."""
-        kind, values = packing.kind_of(self), self.values
-        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__ or values.nbytes % 32:
+    def pieces(self) -> Sequence[np.ndarray] | None:
+        """Where machine code finds all numbers, each piece of one size; None where NumPy has to find the extremes."""
+        values = self.values
+        if packing.kind_of(self) is None or "magnitudes" in self.__dict__ or values.nbytes % 32 or not values.size:
             return None
-        in_one_piece = values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous
-        return packing.magnitudes([values], kind) if in_one_piece and values.size else None
+        return [values] if values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous else None
 
-    def unit_of(self, smallest: np.ndarray | float) -> np.ndarray:
+    def unit_of(self, smallest: float) -> float:
         """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+        return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.numbers.lowest) + 1 - self.numbers.bits)
 
     @cached_property
     def units(self) -> np.ndarray:
         """Per matrix: the unit that all its numbers are multiples of."""
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
-        return self.unit_of(((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype))
+        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype)
+        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
+        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -160,6 +159,23 @@ class Factor:
             return largest
         finite = np.isfinite(self.wide)
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
+
+
+def find_extremes(factors: Sequence[Factor]) -> bool:
+    """Let factors of one kind and shape know their extremes, by machine code at once; whether they do now."""
+    if not machine_code.is_ready():
+        return False
+    some = [factor for factor in factors if "extremes" not in factor.__dict__]
+    groups = [pieces for factor in some if (pieces := factor.pieces())]
+    if len(groups) < len(some) or len({(len(pieces), pieces[0].nbytes) for pieces in groups}) > 1:
+        return False
+    kind = packing.kind_of(factors[0])
+    assert kind is not None  # those that machine code does not know have no pieces
+    if some:
+        found = packing.numbers_of(packing.magnitudes(groups, kind), kind).tolist()
+        for factor, (largest, smallest) in zip(some, found):
+            factor.__dict__["extremes"] = largest, smallest
+    return True
 
 
 _OF_ANY_ORDER = {
@@ -218,13 +234,15 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
     or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
-    if k > machine_code.MOST_DEPTH or not all(map(_needs_float64, steps)):
+    if k % tiles.AT_ONCE or not all(map(_needs_float64, steps)):
         return None
     sides = [(packing.kind_of(side), bool(side.blocks)) for step in steps for side in step]
     if None in {kind for kind, _ in sides} or any(len(set(sides[side::2])) > 1 for side in (0, 1)):
         return None
     if not machine_code.is_worth_it(stack * m * n * k * len(steps)):
         return None
+    for factors in zip(*steps):
+        find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
     return errors if np.isfinite(errors).all() else None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from .syntax import (
     Register,
     Variable,
 )
+
+if TYPE_CHECKING:
+    from .register_moves import Registers
 
 _BARRIERS = {"bar", "barrier", "setmaxnreg"}
 
@@ -67,6 +71,7 @@ class Program:
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
+        self.moved: dict[tuple[int, ...], Registers] = {}  # registers that have been moved together, by slot
         self.translating = 0.0  # seconds of processor time so far
         self.costs = Costs()
         self.had_to_say = False  # of a launch by several processes, which gave it up
@@ -351,6 +356,7 @@ class Program:
     def templates(self):
         size = max(self.used, default=-1) + 1
         self.register_template = [None] * size
+        self.words = {slot: np.dtype(DTYPES[used.kind]) for slot, used in self.used.items() if used.bits == 32}
         for slot, register in self.used.items():
             if register.bits == 128:
                 self.register_template[slot] = (np.uint64(0), np.uint64(0))

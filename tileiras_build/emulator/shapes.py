@@ -10,3 +10,11 @@ def spread(value: np.ndarray | np.generic | bool | int, shape: tuple[int, ...]) 
     if isinstance(value, np.ndarray) and value.shape == shape:
         return value
     return np.broadcast_to(value, shape)
+
+
+def lines_of(value: np.ndarray | np.generic, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
+    """The numbers (CTAs, threads) of a value in one piece of memory, and how far those of the next CTA are: 0 where all have the
+    same."""
+    if np.shape(value) != shape:
+        value = np.broadcast_to(value, shape if np.ndim(value) and value.shape[0] > 1 else (1, shape[1]))
+    return np.ascontiguousarray(value), 0 if value.shape[0] == 1 else shape[1]

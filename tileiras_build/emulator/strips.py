@@ -56,6 +56,12 @@ def _integer(name: str) -> Row:
     return Row(f"  %y = {name} <8 x i32> %x0, %x1" + _GOOD, ("i32", "i32"), "i32")
 
 
+def _comparison(name: str, type_: str) -> Row:
+    return Row(
+        f"  %is = {name} <8 x {type_}> %x0, %x1\n  %y = zext <8 x i1> %is to <8 x i8>" + _GOOD, (type_,) * 2, "i8"
+    )
+
+
 ROWS = {
     **{name: Row(op.text, ("float",) * op.operands, TYPES[op.result]) for name, op in OPERATIONS.items()},
     "div": Row(_QUOTIENT, ("float", "float"), "float"),
@@ -64,6 +70,10 @@ ROWS = {
     "select": Row(_SELECT, ("i8", "i32", "i32"), "i32"),
     "extend": Row("  %y = zext <8 x i16> %x0 to <8 x i32>" + _GOOD, ("i16",), "i32"),
     "or": _integer("or"), "and": _integer("and"), "xor": _integer("xor"), "shift": _integer("shl"),
+    "shift.right": _integer("lshr"), "plus": _integer("add"), "unequal": _comparison("fcmp une", "float"),
+    **{name: _comparison(f"icmp {name}", "i32") for name in ("slt", "sle", "sgt", "sge")},
+    "either": Row("  %y = or <8 x i8> %x0, %x1" + _GOOD, ("i8", "i8"), "i8"),
+    "low": Row("  %y = trunc <8 x i32> %x0 to <8 x i16>" + _GOOD, ("i32",), "i16"),
 }  # fmt: skip
 NUMBERS = {name: number for number, name in enumerate(ROWS)}
 

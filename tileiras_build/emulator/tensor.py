@@ -135,6 +135,7 @@ class TensorMemory:
         self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
         self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
         self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
+        self.are_marked = {id(self.loading): False, id(self.storing): False}  # whether some of these tables may be True
         self.queue: list[Operation] = []
         self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
 
@@ -192,8 +193,21 @@ class TensorMemory:
         columns = f"columns {span.first} to {span.last - 1}"
         fault(self.machine, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
 
+    def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
+        """Warps access columns, and have not waited."""
+        table[ctas, warps, span.halves, span.first : span.last] = True
+        self.are_marked[id(table)] = True
+
+    def waited(self, table: np.ndarray, ctas, warps) -> None:
+        """Warps have waited for their accesses."""
+        if self.are_marked[id(table)]:
+            table[ctas, warps] = False
+            self.are_marked[id(table)] = bool(table.any())
+
     def require_quiet(self, ins, span: Span, ctas, table, why: str) -> None:
         """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table."""
+        if not self.are_marked.get(id(table), True):
+            return
         at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
         found = table[(*at, slice(span.first, span.last))]
         if found.any():

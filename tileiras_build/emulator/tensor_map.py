@@ -163,9 +163,9 @@ class TensorMap:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether boxes are rows of whole chunks that are copied as they are, at places that their corners and counts say."""
+        """Whether boxes are rows of whole chunks that are copied as they are, or rounded, at places that their corners and counts say."""
         tiled = self.columns is None and not self.gathers
-        unchanged = self.kind.bits == 8 and self.kind.packed == CHUNK and self.element != "tf32"
+        unchanged = self.kind.bits == 8 and self.kind.packed == CHUNK
         return tiled and unchanged and self.row_bytes % CHUNK == 0
 
     @cached_property

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .access import flat_threads
 from .counting import count_global
 from .flight import Flight
 from .memory import Region
 from .races import Races
+from .selection import flat_threads
 
 UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import numerics
-from ..access import Selection, Site
+from ..access import Site
 from ..emit import UNSIGNED, items_of
+from ..selection import Selection
 from ..syntax import SINK, TYPE_BITS
 from .memory import address_expression, resolve_space, space_of, widen_address
 from .registry import handles

@@ -74,6 +74,12 @@ class Dense:
         """An index of the batch's shared memory as (CTAs, chunks)."""
         return rows_of(self.bias // self.per_cta(machine)), slice(self.start, self.start + self.count)
 
+    @staticmethod
+    def of(bias: np.ndarray, start: int, count: int) -> Dense | None:
+        """Those of CTAs of which each has one; else None."""
+        steps = bias[1:] - bias[:-1]
+        return Dense(bias, start, count) if (steps > 0).all() or len(bias) == len(set(bias.tolist())) else None
+
 
 @lru_cache(maxsize=1024)
 def row_steps(counts: tuple, steps: tuple) -> np.ndarray:
@@ -243,8 +249,7 @@ class BoxCopy(Copy):
         count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
         if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN or start % (BOX_ALIGN // CHUNK):
             return None
-        same = (self.start == start).all() and len(self.flat) == len(set(self.bias.tolist()))
-        return Dense(self.bias, start, count) if same else None
+        return Dense.of(self.bias, start, count) if (self.start == start).all() else None
 
     def sources(self, machine) -> np.ndarray:
         """The chunks of each box."""
@@ -312,7 +317,8 @@ class BoxCopy(Copy):
     def complete(self, machine) -> None:
         """Tell the mbarriers of bytes that have arrived."""
         bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
-        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
+        arrivals = np.zeros(len(self.flat), np.int64)
+        change(machine, self.ins, self.positions, self.flat, arrivals, bytes_, clocks=self.clocks)
 
     def land_at_once(self, machine) -> bool:
         """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
@@ -333,7 +339,10 @@ class BoxCopy(Copy):
         source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
         row_chunks = tensor.row_bytes // CHUNK
         marks = machine.flight.marks[CHUNK]
-        chunks.land(machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle)
+        are_rounded = tensor.element == "tf32"
+        chunks.land(
+            machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle, are_rounded
+        )
         self.complete(machine)
         return True
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor_map
-from ..access import Selection, Site, flat_threads
+from ..access import Site
+from ..selection import flat_threads, selected
 from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault
@@ -75,7 +76,8 @@ class BulkSite:
     def tensors(self, group, address, selection, flat):
         """(tensor map, indices of its copies) for each distinct map."""
         addresses = np.broadcast_to(selection.pick(address), len(flat))
-        for value in np.unique(addresses).tolist():
+        values = addresses[:1] if (addresses == addresses[0]).all() else np.unique(addresses)
+        for value in values.tolist():
             some = np.flatnonzero(addresses == value)
             try:
                 tensor = tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value))
@@ -86,12 +88,14 @@ class BulkSite:
     @staticmethod
     def coordinates(values, selection):
         n = len(selection.rows)
-        columns = [np.broadcast_to(selection.pick(v), n).astype(np.int64) for v in values]
-        return np.stack(columns, axis=1)
+        out = np.empty((n, len(values)), np.int64)
+        for column, value in enumerate(values):
+            out[:, column] = selection.pick(value)
+        return out
 
     # -- tensors -------------------------------------------------------------------------------------
     def load_tensor(self, group, to, map_address, coordinates, mbar, mask=None, ctas=None):
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         if not len(selection.rows):
             return
         machine, flat = group.machine, flat_threads(group, selection)
@@ -104,7 +108,7 @@ class BulkSite:
         for tensor, chosen in self.tensors(group, map_address, selection, flat):
             self.check_rank(machine, flat[chosen[0]], tensor, at[chosen])
             self.check_end(group, flat[chosen], offset[chosen], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
-            parts = np.flatnonzero(np.isin(copies, chosen))
+            parts = chosen if ctas is None else np.flatnonzero(np.isin(copies, chosen))
             some = copies[parts]
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
@@ -114,7 +118,7 @@ class BulkSite:
             machine.waits.fly(copy.positions, copy)
 
     def store_tensor(self, group, map_address, coordinates, source, mask=None):
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         if not len(selection.rows):
             return
         machine, flat = group.machine, flat_threads(group, selection)
@@ -167,7 +171,7 @@ class BulkSite:
 
     # -- lines ---------------------------------------------------------------------------------------
     def load_line(self, group, to, source, size, mbar, mask, from_shared: bool, ctas=None):
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         if not len(selection.rows):
             return
         machine, flat, sizes = group.machine, flat_threads(group, selection), self.sizes(group, size, selection)
@@ -185,7 +189,7 @@ class BulkSite:
         machine.waits.fly(positions, copy)
 
     def store_line(self, group, to, source, size, mask):
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         if not len(selection.rows):
             return
         flat, sizes = flat_threads(group, selection), self.sizes(group, size, selection)

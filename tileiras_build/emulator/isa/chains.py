@@ -186,21 +186,22 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
         return start
     first = max((i for i, keep in enumerate(uniform) if not keep), default=0)
     count, columns = steps[0][0].shape[0], steps[0][1].shape[1]
+    fresh = not uniform[first] or is_zero(start)
     pairs = [(left.in_stacks(right.shape[0]), right) for left, right, _ in steps[first:]]
     stack, is_short = pairs[0][0].shape[0], steps[0][0].kind in short_sums.KINDS
     if not is_short and (errors := errors_by_machine_code(pairs, stack)) is not None:
-        old = registers_of(group, start) if uniform[first] else []
+        old = [] if fresh else registers_of(group, start)
         layout = of_warpgroups(stack, count // stack, columns)
         return add_in_registers(group, (columns * 2, count * 32), old, layout, pairs, errors)
     pairs = [(left, right.apart) for left, right in pairs]
     total = np.empty((stack, count * 64 // stack, columns), np.float32)
     inside = total.view(FOUR).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
-    if uniform[first]:
+    if not fresh:
         inside[...] = stacked(group, start).reshape(inside.shape)
     if is_short:
-        add_short(total, pairs, fresh=not uniform[first])
+        add_short(total, pairs, fresh=fresh)
     else:
-        add_in_parts(total, pairs, fresh=not uniform[first])
+        add_in_parts(total, pairs, fresh=fresh)
     return from_fours(group, inside)
 
 
@@ -233,8 +234,11 @@ def stacked(group, values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def registers_of(group, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Registers (warps, 32), each in one piece of memory."""
-    return [np.ascontiguousarray(group.to_warps(value)) for value in values]
+    """Registers (warps, 32) or (CTAs, threads), each in one piece of memory."""
+    return [
+        value if group.dense and value.shape == group.shape and value.flags.c_contiguous else
+        np.ascontiguousarray(group.to_warps(value)) for value in values
+    ]  # fmt: skip
 
 
 def add_in_registers(

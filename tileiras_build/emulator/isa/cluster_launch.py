@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..access import Selection, Site, flat_threads
+from ..access import Site
 from ..emit import items_of
+from ..selection import Selection, flat_threads
 from ..syntax import SINK
 from .bulk import shared_operand
 from .bulk_lines import LineCopy

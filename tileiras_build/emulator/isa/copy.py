@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..access import Selection, Site
+from .. import copy_code, machine_code
+from ..access import Site
+from ..selection import Selection
 from ..syntax import Immediate, Register
 from ..watch import flight_of
 from .bulk import emit_bulk
@@ -28,6 +30,10 @@ class PendingCopy:
         return PendingCopy(self.flat[keep], self.dtype, self.index[keep], self.data[keep])
 
     def land(self, machine):
+        if machine_code.is_ready():
+            marks = machine.flight.marks[self.data.itemsize]
+            index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
+            return copy_code.land(index, data, machine.shared, marks)
         machine.shared_view(self.dtype)[self.index] = self.data
         machine.flight.end(self.index, self.data.itemsize)
 
@@ -44,6 +50,8 @@ class CopySite:
 
     def issue(self, group, to, source, source_size=None, mask=None):
         """Read now, write when waited for. Bytes beyond ``source_size`` are zeros and are not read."""
+        if mask is None and self.issue_at_once(group, to, source, source_size):
+            return
         selection = Selection(group, True if mask is None else mask)
         if not len(selection.rows):
             return
@@ -58,6 +66,30 @@ class CopySite:
         index = np.broadcast_to(place.index(self.size), count)
         flight_of(group.machine).begin(self.target.ins, index, self.size)
         group.copies.pending.append(PendingCopy(flat, self.target.dtype, index, np.broadcast_to(data, count)))
+
+    def issue_at_once(self, group, to, source, source_size) -> bool:
+        """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
+        machine = group.machine
+        if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not machine_code.is_ready():
+            return False
+        if (
+            to.dtype != np.uint32
+            or np.ndim(source) != 2
+            or (source_size is not None and source_size.dtype != np.uint32)
+        ):
+            return False
+        region = machine.region_of.get(self.source) or self.source.guess(machine, source)
+        if region is None:
+            return False
+        flight, offsets = flight_of(machine), (self.target.offset, self.from_offset)
+        marks, mark = flight.marks[self.size], flight.mark(self.target.ins, self.size)
+        done = copy_code.issue(
+            group.shape, to, source, source_size, offsets, group.cta, machine.shared_size, machine.shared_limit, region,
+            self.target.dtype, marks, mark,
+        )  # fmt: skip
+        if done is not None:
+            group.copies.pending.append(PendingCopy(group.flat, self.target.dtype, *done))
+        return done is not None
 
     def fetch(self, group, source, source_size, selection):
         if source_size is None:

@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import machine_code
-from ..packing import kind_of, magnitudes
+from ..packing import kind_of
 from ..products import NUMBERS, Factor
 
 ROWS, WORDS = 8, 4  # of a block
@@ -56,15 +55,10 @@ class Fragment(Factor):
             words = words.reshape(warps, len(lines), ROWS // 2, 2, -1).swapaxes(2, 3)
         return self.code.decode(np.ascontiguousarray(words)[..., None].view(np.uint32)).reshape(self.shape)
 
-    @cached_property
-    def extremes(self) -> tuple[float, float]:
-        kind = kind_of(self)
-        if kind is None or not machine_code.is_ready() or "magnitudes" in self.__dict__:
-            return super().extremes
-        bits = magnitudes([block for line in self.blocks for block in line], kind)
-        words = bits.astype(np.uint32).reshape(2, 1, 1)
-        largest, smallest = self.code.decode(words).reshape(2, -1)[:, 0].tolist()
-        return largest, smallest
+    def pieces(self) -> Sequence[np.ndarray] | None:
+        if kind_of(self) is None or "magnitudes" in self.__dict__:
+            return None
+        return [block for line in self.blocks for block in line]
 
     @property
     def apart(self) -> Factor:

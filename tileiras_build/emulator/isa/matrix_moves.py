@@ -7,8 +7,9 @@ import re
 import numpy as np
 
 from .. import machine_code, matrix_rows
-from ..access import Selection, Site
+from ..access import Site
 from ..emit import items_of
+from ..selection import Selection
 from .memory import address_expression, resolve_space, space_of
 from .registry import handles, helper
 from .warp import wait_for_mates

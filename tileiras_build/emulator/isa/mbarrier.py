@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..access import Selection, Site, flat_threads
+from .. import barrier_code, machine_code
+from ..access import Site
 from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
-from ..mbarrier_words import COUNT_LIMIT, describe, pack, unpack
+from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
+from ..selection import Selection, flat_threads, selected
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
@@ -39,6 +41,9 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
             machine.race.landed(positions, clocks)
         elif np.any(arrivals):
             machine.race.arrived(positions, flat)
+    before = change_at_once(machine, positions, arrivals, tx, drop)
+    if before is not None:
+        return before
     places, which = np.unique(positions, return_inverse=True)
     if len(places) == len(positions):
         return change_each(machine, ins, positions, flat, arrivals, tx, drop)
@@ -51,6 +56,22 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
     first = np.zeros(len(places), np.int64)
     first[which[::-1]] = flat[::-1]
     return change_each(machine, ins, places, first, total, bytes_, drop)[which]
+
+
+def change_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+    """``change`` by machine code; None where NumPy has to do it, or to say what is wrong."""
+    if machine.race is not None or not len(positions) or not machine_code.is_ready():
+        return None
+    places = np.ascontiguousarray(positions, np.int64)
+    view, before = machine.shared_view(_u64), np.empty(len(places), _u64)
+    arrivals, tx = (np.ascontiguousarray(value, np.int64).reshape(-1) for value in (arrivals, tx))
+    result = barrier_code.change(view, places, arrivals, tx, drop, before)
+    if result == barrier_code.REFUSED:
+        return None
+    machine.waits.changes += 1
+    if result == barrier_code.COMPLETED and machine.waits.sleepers:
+        machine.waits.completed(places[(view[places] ^ before) >> _u64(63) != 0])
+    return before
 
 
 def change_in_turn(machine, ins, positions, flat, arrivals, tx, drop):
@@ -106,7 +127,7 @@ class BarrierSite:
         return index, flat_threads(group, selection)
 
     def init(self, group, address, count, mask):
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         index, flat = self.where(group, address, selection)
         counts = np.broadcast_to(selection.pick(count), len(index)).astype(np.int64)
         bad = (counts < 1) | (counts > COUNT_LIMIT)
@@ -119,13 +140,13 @@ class BarrierSite:
             group.m.race.initialised(self.ins, index, flat)
 
     def invalidate(self, group, address, mask):
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         index, _ = self.where(group, address, selection)
         group.m.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
 
     def arrive(self, group, address, count, tx, mask, drop=False):
         """Arrive (and expect bytes); returns the states before."""
-        selection = Selection(group, True if mask is None else mask)
+        selection = selected(group, mask)
         out = np.zeros(group.shape, _u64)
         if not len(selection.rows):
             return out
@@ -141,7 +162,7 @@ class BarrierSite:
         if mask is None and group.m.race is None and group.product and is_of_ctas(address) and is_of_ctas(state):
             selection, out = Selection.of_first(group), np.zeros((group.shape[0], 1), bool)
         else:
-            selection, out = Selection(group, True if mask is None else mask), np.zeros(group.shape, bool)
+            selection, out = selected(group, mask), np.zeros(group.shape, bool)
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
@@ -150,7 +171,8 @@ class BarrierSite:
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.m.shared_view(_u64)[index]
-        check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
+        if (np.abs(to_come(words)) > COUNT_LIMIT).any():
+            check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
         if not done.all():
             if group.m.waits.land(index[~done].tolist()):

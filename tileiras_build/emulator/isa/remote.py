@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..access import Selection, Site, flat_threads
+from ..access import Site
 from ..emit import UNSIGNED, items_of
+from ..selection import Selection, flat_threads
 from ..watch import flight_of
 from .atomic import AtomicSite, handle_atomic
 from .mbarrier import change

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import numerics, tensor
-from ..access import Selection
+from .. import machine_code, numerics, tensor, tensor_code
 from ..emit import items_of
+from ..selection import Selection
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, tensor_of
 from .mbarrier import BarrierSite, change
@@ -65,11 +65,12 @@ class Transfer:
         self.whole = shape == "32x32b"
         if self.whole:  # a register of a warp is a line of cells
             self.offsets = self.offsets[..., 0] // 32
+            self.lines = np.ascontiguousarray(self.offsets[:, 0, 0], np.int64)
         width = count * {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8, "16x32bx2": 1}[shape] * (1 + packed)
         self.runs = [(0, width), (split, width)] if shape == "16x32bx2" else [(0, width)]
 
     def places(self, group, address):
-        """(memory, CTAs, warps, halves, first columns, indices of the cells, or of lines of 32) after the checks of the address."""
+        """(memory, CTAs, warps, halves, first columns, first cells) after the checks of the address."""
         memory = tensor_of(group.machine)
         ctas, warps = warps_of(group, self.ins)
         words = per_warp(group, self.ins, address).astype(np.int64)
@@ -82,8 +83,14 @@ class Transfer:
         if not legal.all():
             self.wrong_lanes(group, ctas, warps, lanes, legal)
         base = (ctas * tensor.COLUMNS + columns) * tensor.LANES + lanes
-        index = base // 32 + self.offsets if self.whole else base[:, None] + self.offsets
-        return memory, ctas, warps, halves, columns, index
+        return memory, ctas, warps, halves, columns, base
+
+    def index(self, base: np.ndarray) -> np.ndarray:
+        """Of the cells (registers, parts, warps, 32), or of lines of 32, from the first cell of each warp."""
+        return base // 32 + self.offsets if self.whole else base[:, None] + self.offsets
+
+    def is_for_code(self) -> bool:
+        return self.whole and not self.packed and machine_code.is_ready()
 
     def wrong_lanes(self, group, ctas, warps, lanes, legal):
         i = int(np.argmin(legal))
@@ -102,7 +109,7 @@ class Transfer:
 
     def load(self, group, address):
         """The registers, each of the group's shape."""
-        memory, ctas, warps, halves, columns, index = self.places(group, address)
+        memory, ctas, warps, halves, columns, base = self.places(group, address)
         for span, some, which in self.spans(ctas, warps, halves, columns):
             memory.require_allocated(self.ins, span, some, "tcgen05.ld")
             memory.require_quiet(
@@ -119,11 +126,14 @@ class Transfer:
                 memory.storing,
                 "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
             )
-            memory.loading[some, which, span.halves, span.first : span.last] = True
+            memory.mark(memory.loading, some, which, span)
             if group.machine.race is not None:
                 group.machine.race.tensor_columns(span, some, which)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
+        if self.is_for_code():
+            return list(tensor_code.load(memory.cells, base // 32, self.lines).reshape(-1, *group.shape))
+        index = self.index(base)
         if self.whole:
             words = memory.cells.reshape(-1).view(LINE)[index][..., None].view(np.uint32)
         else:
@@ -132,7 +142,7 @@ class Transfer:
         return [group.from_warps(value) for value in out]
 
     def store(self, group, address, values):
-        memory, ctas, warps, halves, columns, index = self.places(group, address)
+        memory, ctas, warps, halves, columns, base = self.places(group, address)
         for span, some, which in self.spans(ctas, warps, halves, columns):
             memory.require_allocated(self.ins, span, some, "tcgen05.st")
             for table in (memory.writing, memory.reading):
@@ -145,11 +155,14 @@ class Transfer:
                 )
             why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
             memory.require_quiet(self.ins, span, some, memory.loading, why)
-            memory.storing[some, which, span.halves, span.first : span.last] = True
+            memory.mark(memory.storing, some, which, span)
             if group.machine.race is not None:
                 group.machine.race.tensor_columns(span, some, which)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
+        if self.is_for_code():
+            return tensor_code.store(memory.cells, base // 32, self.lines, values, group.shape)
+        index = self.index(base)
         words = np.empty((len(values), 1, group.warps, 32), np.uint32)
         for out, value in zip(words, values):
             out[...] = group.to_warps(value)
@@ -227,7 +240,8 @@ def handle_wait(e, ins):
 @helper
 def tensor_wait(ins, group, table):
     ctas, warps = warps_of(group, ins)
-    getattr(tensor_of(group.machine), table)[ctas, warps] = False
+    memory = tensor_of(group.machine)
+    memory.waited(getattr(memory, table), ctas, warps)
 
 
 def handle_fence(e, ins):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor
-from ..access import Selection, Site, flat_threads
+from ..access import Site
 from ..group import pick
+from ..selection import Selection, flat_threads
 from ..tensor import fault, tensor_of
 from .memory import address_expression
 from .registry import helper

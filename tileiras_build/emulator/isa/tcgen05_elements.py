@@ -94,7 +94,16 @@ class SharedMatrix:
         else:
             chunks = descriptor.k_major_chunks(fields, rows, descriptor.ROW_CHUNKS * depth)
         self.rows = rows
-        self.chunks = inside_shared(machine, form.ins, chunks, ctas, tid)
+        self.chunks = np.ascontiguousarray(inside_shared(machine, form.ins, chunks, ctas, tid), np.int64)
+
+    @classmethod
+    def of(cls, machine, form: Form, shape: Shape, side: int, word: int, rows: int, ctas, tid: int, skip: int = 0):
+        """The same one for the same operand of the same instruction; only what was right is kept."""
+        key = (shape, side, word, rows, skip, machine.shared_limit)
+        found = form.matrices.get(key)
+        if found is None:
+            found = form.matrices[key] = cls(machine, form, shape, side, word, rows, ctas, tid, skip)
+        return found
 
     def check_swizzle(self, machine, form, fields, depth, ctas, tid):
         """Table 52: which types may be MN-major in which mode; rows of 64 bytes do not fit a pattern of 32."""

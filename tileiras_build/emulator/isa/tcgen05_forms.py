@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ..syntax import Address, Immediate
@@ -54,6 +54,9 @@ class Form:
     left_in_tensor: bool
     shift: int  # scale-input-d
     sparse: bool
+    matrices: dict = field(
+        default_factory=dict, compare=False, repr=False
+    )  # in shared memory, as they have been described
 
 
 @dataclass(frozen=True)

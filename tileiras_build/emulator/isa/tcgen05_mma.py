@@ -50,9 +50,9 @@ class Product(Operation):
         if form.left_in_tensor:
             self.check_left(machine, ctas, tid)
         else:
-            self.a = SharedMatrix(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
+            self.a = SharedMatrix.of(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
-        self.b = SharedMatrix(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
+        self.b = SharedMatrix.of(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
         matrices = {"B": self.b} if form.left_in_tensor else {"A": self.a, "B": self.b}
         sources = {
             name: [matrix.source(machine, form.ins, name, side, (ctas, tid)) for side in self.sides]

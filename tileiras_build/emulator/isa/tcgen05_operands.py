@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor
-from ..access import Selection
+from ..selection import Selection
 from ..syntax import Address
 from ..tensor import Operation, fault
 

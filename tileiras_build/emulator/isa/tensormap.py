@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor_map
-from ..access import Selection, flat_threads
 from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..memory import PARAM_WINDOW
+from ..selection import Selection, flat_threads
 from ..syntax import Address, Name, Variable
 from .bulk_boxes import fault, global_view
 from .memory import address_expression, resolve_space, space_of, widen_address

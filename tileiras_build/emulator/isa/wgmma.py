@@ -104,12 +104,12 @@ class SharedOperand:
 
     def load(self, group, descriptor):
         """The matrix, (warpgroups, rows, k); of B one for each CTA where the warpgroups of each have the same."""
+        found = self.read_at_once(group, descriptor)
+        if found is not None:
+            return self.decode(found)
         words = by_warpgroup(group, descriptor)
         if np.ndim(descriptor) and (words != words[:, :1]).any():
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
-        found = self.read_at_once(group, words[:, 0])
-        if found is not None:
-            return self.decode(found)
         index = self.index(group, words[:, 0])
         if group.machine.flight is not None:
             group.machine.flight.check_chunks(self.site, group, index)
@@ -117,24 +117,36 @@ class SharedOperand:
             group.machine.race.product(self.site, group, index)
         return self.decode(group.machine.shared_view(np.complex128)[self.shared(group, index)])
 
-    def read_at_once(self, group, descriptors) -> np.ndarray | None:
+    def read_at_once(self, group, descriptor) -> np.ndarray | None:
         """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
         machine = group.machine
         if not group.product or machine.race is not None or not machine_code.is_ready():
             return None
-        per_cta = descriptors.reshape(len(group.cta), -1)
-        if (per_cta != per_cta[0]).any():
+        different = self.of_each(group, descriptor)
+        if different is None:
             return None
-        different = per_cta[0].tolist()
         if self.once and len(set(different)) == 1:
             different = different[:1]
         places = [self.places(group, descriptor) for descriptor in different]
         together = places[0] if len(places) == 1 else np.stack(places)
-        out = np.empty((len(per_cta), *together.shape), np.complex128)
+        out = np.empty((len(group.cta), *together.shape), np.complex128)
         marks = None if machine.flight is None else machine.flight.marks[CHUNK]
         starts = group.cta[:, 0] * (machine.shared_size // CHUNK)
         is_whole = chunks.gather(machine.shared, marks, starts, together, out)
         return out.reshape(-1, *places[0].shape) if is_whole else None
+
+    @staticmethod
+    def of_each(group, descriptor) -> list[int] | None:
+        """The descriptor of each warpgroup of a CTA; None where CTAs, or the threads of a warpgroup, have different ones."""
+        each = group.shape[1] // GROUP
+        if np.ndim(descriptor) == 0:
+            return [int(descriptor)] * each
+        if (descriptor != descriptor[:1]).any():
+            return None
+        if descriptor.shape[1] == 1:
+            return [int(descriptor[0, 0])] * each
+        words = descriptor[0].reshape(each, GROUP)
+        return None if (words != words[:, :1]).any() else words[:, 0].tolist()
 
     def shared(self, group, index):
         """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""

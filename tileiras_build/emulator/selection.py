@@ -1,0 +1,68 @@
+"""Threads of a group that take part in something."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .shapes import spread
+
+
+class Selection:
+    """The threads of a group that take part: rows and columns of the group's shape."""
+
+    __slots__ = ("columns", "mask", "rows", "shape")
+    is_all = False  # whether these are all threads of the group
+
+    def __init__(self, group, mask):
+        whole = isinstance(mask, np.ndarray) and mask.shape == group.shape
+        self.mask = (
+            mask if whole else np.ones(group.shape, bool) if mask is True else np.broadcast_to(mask, group.shape)
+        )
+        self.rows, self.columns = np.nonzero(self.mask)
+        self.shape = group.shape
+
+    @classmethod
+    def of_first(cls, group) -> Selection:
+        """The first thread of each CTA of a product set."""
+        self = cls.__new__(cls)
+        self.rows, self.columns = np.arange(group.shape[0]), np.zeros(group.shape[0], np.int64)
+        self.shape, self.mask = group.shape, None
+        return self
+
+    def pick(self, value):
+        """The values of the selected threads, flat; scalars stay scalars."""
+        if not isinstance(value, np.ndarray) or not value.ndim:
+            return value
+        if self.is_all:
+            return spread(value, self.shape).reshape(-1)
+        if value.shape == self.shape:
+            return value[self.rows, self.columns]
+        if value.shape == (1, self.shape[1]):
+            return value[0, self.columns]
+        if value.shape == (self.shape[0], 1):
+            return value[self.rows, 0]
+        return np.broadcast_to(value, self.shape)[self.rows, self.columns]
+
+
+class Everyone(Selection):
+    """All threads of a group."""
+
+    __slots__ = ()
+    is_all = True
+
+
+def selected(group, mask) -> Selection:
+    """The threads of a group where a mask holds; None: all."""
+    if mask is not None:
+        return Selection(group, mask)
+    if group.everyone is None:
+        group.everyone = Everyone(group, True)
+    return group.everyone
+
+
+def flat_threads(group, selection) -> np.ndarray:
+    """Index in the batch of each selected thread."""
+    if selection.is_all:
+        return group.flat
+    cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+    return cta * group.machine.threads + group.tid[0, selection.columns]

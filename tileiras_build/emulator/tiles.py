@@ -1,0 +1,387 @@
+"""The machine code of ``machine_code.py``: products of matrices, whose sums stay in registers while all are added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from . import exact_sums
+from .jit import compiled, has
+from .packing import COLUMNS, ROWS
+
+PIECE = 4  # columns whose sums are neighbors in memory
+AT_ONCE = 4  # columns of A and rows of B between two looks whether there are more
+
+_PLACES = ("rows", "rows.old", "rows.in", "columns", "columns.old", "columns.in")
+_POINTERS = ("out", "olds", "as", "bs", "errors", "a.ratios", "b.ratios", *_PLACES)
+_NUMBERS = (
+    "steps",
+    "stacks",
+    "ms",
+    "ns",
+    "at",
+    "bt",
+    "sa",
+    "sb",
+    "row",
+    "vector",
+    "vector.old",
+    "vector.in",
+    "chunk",
+    "k",
+)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Sums that stay in registers, as eight vectors: ``fours`` times four rows of eight columns, ``lanes`` to a vector."""
+
+    fours: int
+    lanes: int
+
+    @property
+    def rows(self) -> int:
+        return ROWS * self.fours
+
+    @property
+    def vectors(self) -> int:
+        """Of one row."""
+        return COLUMNS // self.lanes
+
+    @property
+    def wide(self) -> str:
+        return f"<{self.lanes} x double>"
+
+    @property
+    def single(self) -> str:
+        return f"<{self.lanes} x float>"
+
+    @property
+    def both(self) -> list[tuple[int, int]]:
+        """(row, vector) of all."""
+        return [(i, v) for i in range(self.rows) for v in range(self.vectors)]
+
+
+NARROW, WIDE = Tile(1, PIECE), Tile(2, COLUMNS)
+WIDE_FEATURE = "avx512f"  # of a CPU whose registers hold eight float64
+
+
+def tile_of(fours: int) -> Tile:
+    """The tile for matrices of so many times four rows."""
+    return WIDE if fours % WIDE.fours == 0 and has(WIDE_FEATURE) else NARROW
+
+
+@lru_cache(maxsize=16)
+def adder(is_checked: bool, tile: Tile) -> Callable[..., int]:
+    return compiled(_text(is_checked, tile), "add", len(_POINTERS), len(_NUMBERS))
+
+
+# Loops over matrices, chunks of rows, eight columns, rows of a tile, and steps: the factors of a chunk stay in the first-level cache.
+# What the next rows need of memory, which is far away where registers of many threads are, is asked for before it is needed.
+_LOOPS = """
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+declare i64 @llvm.umin.i64(i64, i64)
+
+define void @add({parameters}) {{
+entry:
+  %is_old = icmp ne ptr %olds, null
+  %r.all = mul i64 %stacks, %ms
+  %r.end = sub i64 %r.all, {fours}
+  %columns.k = mul i64 %k, {columns}
+  %rows.k = mul i64 %k, {rows}
+{room}
+  br label %stack
+stack:
+  %s = phi i64 [0, %entry], [%s.next, %stack.end]
+  %s.next = add i64 %s, 1
+  %a.stack = mul i64 %s, %sa
+  %b.stack = mul i64 %s, %sb
+  %r.stack = mul i64 %s, %ms
+  br label %chunk_
+chunk_:
+  %r.from = phi i64 [0, %stack], [%r.to, %chunk.end]
+  %r.most = add i64 %r.from, %chunk
+  %r.to = call i64 @llvm.umin.i64(i64 %r.most, i64 %ms)
+  br label %column
+column:
+  %c = phi i64 [0, %chunk_], [%c.next, %column.end]
+  %c.next = add i64 %c, 1
+  %b.column = mul i64 %c, %columns.k
+  %b.at = add i64 %b.stack, %b.column
+  %c.ptr = getelementptr i64, ptr %columns, i64 %c
+  %c.at = load i64, ptr %c.ptr
+  br label %four
+four:
+  %r = phi i64 [%r.from, %column], [%r.next, %four.end]
+  %r.next = add i64 %r, {fours}
+  %a.row = mul i64 %r, %rows.k
+  %a.at = add i64 %a.stack, %a.row
+  %r.number = add i64 %r.stack, %r
+{places}
+  br i1 %is_old, label %load, label %begin
+load:
+  %c.old.ptr = getelementptr i64, ptr %columns.old, i64 %c
+  %c.old = load i64, ptr %c.old.ptr
+  %c.in.ptr = getelementptr i64, ptr %columns.in, i64 %c
+  %c.in = load i64, ptr %c.in.ptr
+{loads}
+  br label %begin
+begin:
+{starts}
+  br label %step
+step:
+  %t = phi i64 [0, %begin], [%t.next, %sure]
+{sums}
+  %t.next = add i64 %t, 1
+  %a.step = mul i64 %t, %at
+  %a.place = add i64 %a.step, %a.at
+  %a = getelementptr double, ptr %as, i64 %a.place
+  %b.step = mul i64 %t, %bt
+  %b.place = add i64 %b.step, %b.at
+  %b = getelementptr double, ptr %bs, i64 %b.place
+{factors}
+  br label %depth
+depth:
+  %d = phi i64 [0, %step], [%d.next, %depth]
+{before}
+  %d.next = add i64 %d, {at_once}
+  %d.rows = mul i64 %d, {rows}
+  %d.columns = mul i64 %d, {columns}
+{products}
+  %is_last.d = icmp uge i64 %d.next, %k
+  br i1 %is_last.d, label %depth.end, label %depth
+depth.end:
+{checks}
+sure:
+{adds}
+  %is_last.t = icmp eq i64 %t.next, %steps
+  br i1 %is_last.t, label %four.end, label %step
+four.end:
+{stores}
+  %is_last.r = icmp eq i64 %r.next, %r.to
+  br i1 %is_last.r, label %column.end, label %four
+column.end:
+  %is_last.c = icmp eq i64 %c.next, %ns
+  br i1 %is_last.c, label %chunk.end, label %column
+chunk.end:
+  %is_last.chunk = icmp eq i64 %r.to, %ms
+  br i1 %is_last.chunk, label %stack.end, label %chunk_
+stack.end:
+  %is_last.s = icmp eq i64 %s.next, %stacks
+  br i1 %is_last.s, label %done, label %stack
+done:
+  ret void
+}}
+"""
+_BEFORE = "  %s{i}.{v}.before = phi {wide} [zeroinitializer, %step], [%s{i}.{v}.{last}, %depth]"
+_A_FOUR = """  %a.at.{g} = mul i64 %rows.k, {g}
+  %a.four.{g} = getelementptr double, ptr %a, i64 %a.at.{g}"""
+_A_DEPTH = "  %a.d.{g} = getelementptr double, ptr %a.four.{g}, i64 %d.rows"
+_QUAD = f"<{PIECE} x float>"  # of four columns, which are neighbors in memory
+# Of four rows g: where they are, and where those of the next tile of the same columns will be.
+_FOUR = """  %r.{g} = add i64 %r.number, {g}
+  %r.{g}.ptr = getelementptr i64, ptr %rows, i64 %r.{g}
+  %r.{g}.at = load i64, ptr %r.{g}.ptr
+  %first.{g} = add i64 %r.{g}.at, %c.at"""
+_NEXT = """  %r.after = add i64 %r.number, {fours}
+  %r.then = call i64 @llvm.umin.i64(i64 %r.after, i64 %r.end)
+  %then.ptr = getelementptr i64, ptr %rows, i64 %r.then
+  %then.at = load i64, ptr %then.ptr
+  %then = add i64 %then.at, %c.at"""
+_THEN = """  %then.{p} = add i64 %then, %at.{p}
+  %then.{p}.ptr = getelementptr float, ptr %out, i64 %then.{p}
+  call void @llvm.prefetch.p0(ptr %then.{p}.ptr, i32 1, i32 3, i32 1)"""
+_PLACE = """  %n{i}.{p} = add i64 %first.{i}.{g}, %at.{p}
+  %p{i}.{p} = getelementptr float, ptr %out, i64 %n{i}.{p}"""
+_OLD_FOUR = """  %r.{g}.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.{g}
+  %r.{g}.old = load i64, ptr %r.{g}.old.ptr
+  %r.{g}.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.{g}
+  %r.{g}.in = load i64, ptr %r.{g}.in.ptr
+  %old.{g} = add i64 %r.{g}.old, %c.old
+  %in.{g} = add i64 %r.{g}.in, %c.in"""
+_OLD = """  %old.at.{g}.{p} = mul i64 %vector.old, {p}
+  %old.number.{g}.{p} = add i64 %old.{g}, %old.at.{g}.{p}
+  %old.ptr.{g}.{p} = getelementptr i64, ptr %olds, i64 %old.number.{g}.{p}
+  %old.address.{g}.{p} = load i64, ptr %old.ptr.{g}.{p}
+  %old.{g}.{p}.array = inttoptr i64 %old.address.{g}.{p} to ptr
+  %in.at.{g}.{p} = mul i64 %vector.in, {p}
+  %in.number.{g}.{p} = add i64 %in.{g}, %in.at.{g}.{p}"""
+_OLD_THEN = """  %then.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.then
+  %then.old.row = load i64, ptr %then.old.ptr
+  %then.old = add i64 %then.old.row, %c.old
+  %then.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.then
+  %then.in.row = load i64, ptr %then.in.ptr
+  %then.in = add i64 %then.in.row, %c.in"""
+_ASK = """  %then.old.{p} = add i64 %then.old, %old.at.0.{p}
+  %then.array.{p}.ptr = getelementptr i64, ptr %olds, i64 %then.old.{p}
+  %then.array.{p}.number = load i64, ptr %then.array.{p}.ptr
+  %then.array.{p} = inttoptr i64 %then.array.{p}.number to ptr
+  %then.in.{p} = add i64 %then.in, %in.at.0.{p}
+  %then.in.{p}.ptr = getelementptr float, ptr %then.array.{p}, i64 %then.in.{p}
+  call void @llvm.prefetch.p0(ptr %then.in.{p}.ptr, i32 0, i32 3, i32 1)"""
+_LOAD = f"""  %in{{i}}.{{p}} = add i64 %in.number.{{g}}.{{p}}, %row.{{j}}
+  %q{{i}}.{{p}} = getelementptr float, ptr %old.{{g}}.{{p}}.array, i64 %in{{i}}.{{p}}
+  %l{{i}}.{{p}} = load {_QUAD}, ptr %q{{i}}.{{p}}, align 4"""
+_START = "  %o{i}.{v} = phi {single} [zeroinitializer, %four], [%{loaded}, %load]"
+_SUM = "  %x{i}.{v} = phi {single} [%o{i}.{v}, %begin], [%y{i}.{v}, %sure]"
+# A product that is zero is a positive zero, as in ``products._add_first``.
+_ADD = """  %z{i}.{v} = fadd {single} %f{i}.{v}, zeroinitializer
+  %y{i}.{v} = fadd {single} %z{i}.{v}, %x{i}.{v}"""
+_ROUND = "  %f{i}.{v} = fptrunc {wide} %s{i}.{v}.{last} to {single}"
+_CHECK = """  %low{i}.{v}.wide = fsub {wide} %s{i}.{v}.{last}, %error
+  %high{i}.{v}.wide = fadd {wide} %s{i}.{v}.{last}, %error
+  %low{i}.{v} = fptrunc {wide} %low{i}.{v}.wide to {single}
+  %high{i}.{v} = fptrunc {wide} %high{i}.{v}.wide to {single}
+  %near{i}.{v} = fcmp une {single} %low{i}.{v}, %high{i}.{v}
+  %some.{number} = or <{lanes} x i1> {before}, %near{i}.{v}"""
+_RATIO = """  %a.number.{g} = add i64 %a.number, {g}
+  %a.ratio.{g}.ptr = getelementptr double, ptr %a.ratios, i64 %a.number.{g}
+  %a.ratio.{g} = load double, ptr %a.ratio.{g}.ptr
+  %is_more.{g} = fcmp ogt double %a.ratio.{g}, {before}
+  %a.most.{g} = select i1 %is_more.{g}, double %a.ratio.{g}, double {before}"""
+_ERROR = """  %error.ptr = getelementptr double, ptr %errors, i64 %t
+  %error.most = load double, ptr %error.ptr
+  %a.number = udiv exact i64 %a.place, %rows.k
+{ratios}
+  %b.number = udiv exact i64 %b.place, %columns.k
+  %b.ratio.ptr = getelementptr double, ptr %b.ratios, i64 %b.number
+  %b.ratio = load double, ptr %b.ratio.ptr
+  %ratio = fmul double %a.most.{last}, %b.ratio
+  %k.float = uitofp i64 %k to double
+  %most = fmul double %ratio, %k.float
+  %is_exact = fcmp ole double %most, 9007199254740992.0
+  %error.one = select i1 %is_exact, double 0.0, double %error.most
+  %error.first = insertelement {wide} poison, double %error.one, i64 0
+  %error = shufflevector {wide} %error.first, {wide} poison, <{lanes} x i32> zeroinitializer"""
+_DECIDE = """  %any = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %some.{last})
+  br i1 %any, label %doubtful, label %sure
+doubtful:
+{calls}
+{loads}
+  br label %sure"""
+_FIND = """  %exact.four.{g} = getelementptr {single}, ptr %exact.sums, i64 {place}
+  call void @exact(ptr %a.four.{g}, ptr %b, ptr %exact.four.{g}, i64 %k)"""
+_EXACT = """  %exact{i}.{v}.ptr = getelementptr {single}, ptr %exact.sums, i64 {number}
+  %exact{i}.{v} = load {single}, ptr %exact{i}.{v}.ptr"""
+_EITHER = "  %f{i}.{v} = phi {single} [%low{i}.{v}, %depth.end], [%exact{i}.{v}, %doubtful]"
+_STORE = f"  store {_QUAD} %{{stored}}, ptr %p{{i}}.{{p}}, align 4"
+_FACTOR_B = """  %b.{k}.{v}.ptr = getelementptr double, ptr %b.d, i64 {at}
+  %b.{k}.{v} = load {wide}, ptr %b.{k}.{v}.ptr, align 8"""
+_FACTOR_A = """  %a.{k}.{i}.ptr = getelementptr double, ptr %a.d.{g}, i64 {at}
+  %a.{k}.{i}.one = load double, ptr %a.{k}.{i}.ptr
+  %a.{k}.{i}.first = insertelement {wide} poison, double %a.{k}.{i}.one, i64 0
+  %a.{k}.{i} = shufflevector {wide} %a.{k}.{i}.first, {wide} poison, <{lanes} x i32> zeroinitializer"""
+_MULTIPLY = """  %m{i}.{v}.{k} = fmul contract {wide} %a.{k}.{i}, %b.{k}.{v}
+  %s{i}.{v}.{k} = fadd contract {wide} {before}, %m{i}.{v}.{k}"""
+# A row of a wide tile is two pieces in memory.
+_JOIN = f"""  %w{{i}} = shufflevector {_QUAD} %l{{i}}.0, {_QUAD} %l{{i}}.1, <{COLUMNS} x i32> <{", ".join(f"i32 {n}" for n in range(COLUMNS))}>"""
+_PART = f"""  %d{{i}}.{{p}} = shufflevector {{single}} %y{{i}}.0, {{single}} poison, <{PIECE} x i32> <{{lanes_of}}>"""
+_PIECES = range(COLUMNS // PIECE)
+
+
+def _each(line: str, tile: Tile, **more: int) -> str:
+    return "\n".join(
+        line.format(
+            i=i, v=v, number=tile.vectors * i + v, single=tile.single, wide=tile.wide, lanes=tile.lanes,
+            loaded=f"l{i}.{v}" if tile is NARROW else f"w{i}", **more,
+        ) for i, v in tile.both
+    )  # fmt: skip
+
+
+def _pieces(line: str, tile: Tile) -> list[str]:
+    """A line for each four columns of each row i, number j of four rows g."""
+    return [
+        line.format(i=i, j=i % ROWS, g=i // ROWS, p=p, stored=f"y{i}.{p}" if tile is NARROW else f"d{i}.{p}")
+        for i in range(tile.rows) for p in _PIECES
+    ]  # fmt: skip
+
+
+def _text(is_checked: bool, tile: Tile) -> str:
+    """The functions in LLVM's IR."""
+    text = _LOOPS.format(
+        parameters=", ".join([*(f"ptr %{name}" for name in _POINTERS), *(f"i64 %{name}" for name in _NUMBERS)]),
+        columns=COLUMNS, rows=ROWS, at_once=AT_ONCE, fours=tile.fours, places="\n".join(_places(tile)),
+        loads="\n".join(_loads(tile)), room=f"  %exact.sums = alloca [{len(tile.both)} x {tile.single}]",
+        starts=_each(_START, tile), sums=_each(_SUM, tile), factors="\n".join(_A_FOUR.format(g=g) for g in range(tile.fours)),
+        before=_each(_BEFORE, tile, last=AT_ONCE - 1), products="\n".join(_products(tile)), checks=_checks(tile) if is_checked else "  br label %sure",
+        adds="\n".join([_each(_EITHER if is_checked else _ROUND, tile, last=AT_ONCE - 1), _each(_ADD, tile)]),
+        stores="\n".join(_stores(tile)),
+    )  # fmt: skip
+    return text + exact_sums.text(ROWS, tile.vectors, tile.lanes) if is_checked else text
+
+
+def _places(tile: Tile) -> list[str]:
+    """Lines that find the rows of a tile in the result, and ask for the next ones."""
+    rows = [f"  %row.{j} = mul i64 %row, {j}" for j in range(ROWS)]
+    pieces = [f"  %at.{p} = mul i64 %vector, {p}" for p in _PIECES]
+    fours = [_FOUR.format(g=g) for g in range(tile.fours)]
+    firsts = [f"  %first.{i}.{i // ROWS} = add i64 %first.{i // ROWS}, %row.{i % ROWS}" for i in range(tile.rows)]
+    ahead = [_NEXT.format(fours=tile.fours), *(_THEN.format(p=p) for p in _PIECES)]
+    return [*rows, *pieces, *fours, *firsts, *ahead, *_pieces(_PLACE, tile)]
+
+
+def _loads(tile: Tile) -> list[str]:
+    """Lines that load the sums before, and ask for the next ones."""
+    fours = [_OLD_FOUR.format(g=g) for g in range(tile.fours)]
+    arrays = [_OLD.format(g=g, p=p) for g in range(tile.fours) for p in _PIECES]
+    joins = [] if tile is NARROW else [_JOIN.format(i=i) for i in range(tile.rows)]
+    return [*fours, *arrays, *_pieces(_LOAD, tile), *joins, _OLD_THEN, *(_ASK.format(p=p) for p in _PIECES)]
+
+
+def _stores(tile: Tile) -> list[str]:
+    """Lines that store a tile."""
+    parts = [] if tile is NARROW else [
+        _PART.format(i=i, p=p, single=tile.single, lanes_of=", ".join(f"i32 {PIECE * p + n}" for n in range(PIECE)))
+        for i in range(tile.rows) for p in _PIECES
+    ]  # fmt: skip
+    return parts + _pieces(_STORE, tile)
+
+
+def _checks(tile: Tile) -> str:
+    """Lines that leave for ``exact`` where a sum and its error may round to two numbers."""
+    lines = []
+    for number, (i, v) in enumerate(tile.both):
+        before = f"%some.{number - 1}" if number else "zeroinitializer"
+        lines.append(
+            _CHECK.format(
+                i=i,
+                v=v,
+                last=AT_ONCE - 1,
+                number=number,
+                before=before,
+                wide=tile.wide,
+                single=tile.single,
+                lanes=tile.lanes,
+            )
+        )
+    fours = range(tile.fours)
+    ratios = [_RATIO.format(g=g, before=f"%a.most.{g - 1}" if g else "0.0") for g in fours]
+    error = _ERROR.format(
+        wide=tile.wide, lanes=tile.lanes, last=tile.fours - 1,
+        ratios="\n".join(ratios),
+    )  # fmt: skip
+    calls = [_FIND.format(g=g, place=g * ROWS * tile.vectors, single=tile.single) for g in fours]
+    decide = _DECIDE.format(
+        lanes=tile.lanes, last=len(tile.both) - 1, calls="\n".join(calls), loads=_each(_EXACT, tile)
+    )
+    return "\n".join([error, *lines, decide])
+
+
+def _products(tile: Tile) -> list[str]:
+    """The products of some columns of A and rows of B."""
+    lines = [_A_DEPTH.format(g=g) for g in range(tile.fours)]
+    lines.append("  %b.d = getelementptr double, ptr %b, i64 %d.columns")
+    return lines + [_one_of_k(n, tile) for n in range(AT_ONCE)]
+
+
+def _one_of_k(n: int, tile: Tile) -> str:
+    """The products of column n of A and row n of B, of those."""
+    shape = {"wide": tile.wide, "lanes": tile.lanes}
+    lines = [_FACTOR_B.format(k=n, v=v, at=COLUMNS * n + tile.lanes * v, **shape) for v in range(tile.vectors)]
+    for i in range(tile.rows):
+        lines.append(_FACTOR_A.format(k=n, i=i, g=i // ROWS, at=ROWS * n + i % ROWS, **shape))
+        for v in range(tile.vectors):
+            before = f"%s{i}.{v}.{n - 1}" if n else f"%s{i}.{v}.before"
+            lines.append(_MULTIPLY.format(i=i, v=v, k=n, before=before, **shape))
+    return "\n".join(lines)
