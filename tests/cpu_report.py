@@ -1,4 +1,4 @@
-"""``pytest --cpu-report FILE``: what each test costs in processor time, that of its child processes included.
+"""``pytest --cpu-report=FILE``: what each test costs in processor time, that of its child processes included.
 
 The machine may be busy: processor seconds (user and system) say what a test costs where the clock does not. Seconds by the
 clock stand behind them: a test that takes many more of those than others of its cost waits. A row is a test, or what starting

@@ -1,5 +1,6 @@
 """The driver: stages run in order, options reach those that may read them, faults leave a reproducer."""
 
+import gc
 import hashlib
 import os
 import re
@@ -7,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,19 @@ def test_last_stage_gives_the_manifest_too():
     files = lower("kernel a\n", "ptx", "cubin")
     assert files[".cubin"] == b"kernel a\ncubin none\n"
     assert b'"registers": 42' in files[".json"]
+
+
+def test_what_compiling_leaves_needs_no_collector():
+    """Of some 4000 objects of IR and bytecode: else a program that compiles pays for the collector's looking at all of them."""
+    compile_to_ptx = partial(driver.compile, bytecode_of("softmax_f32"), "sm_90", stop_at="ptx")
+    compile_to_ptx()
+    gc.collect()
+    gc.disable()
+    try:
+        compile_to_ptx()
+        assert gc.collect() < 400
+    finally:
+        gc.enable()
 
 
 def test_stages_in_steps_give_the_same_bytes():

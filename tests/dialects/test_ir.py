@@ -2,13 +2,14 @@
 
 import gc
 import weakref
+from contextlib import contextmanager
 
 import pytest
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Block, Region
 
-from tileiras_build.dialects.ir import append, create, insert_before, instances, release, walk
+from tileiras_build.dialects.ir import append, create, erase, insert_before, instances, release, walk
 
 
 def undefined(type=i32):
@@ -42,17 +43,40 @@ def test_instances_are_of_the_class_itself():
     assert instances([a, made := sum_of(a, a)], llvm.AddOp) == [made]
 
 
-def test_what_is_released_needs_no_collector():
-    block = Block()
-    a = undefined()
-    for op in (a, sum_of(a, a)):
-        append(block, op)
-    module = ModuleOp(Region(block))
-    freed = [weakref.ref(value) for op in walk(module) for value in op.results]
+@contextmanager
+def without_collector():
+    gc.collect()
     gc.disable()
     try:
-        release(module)
-        del op, a
-        assert len(freed) == 2 and not any(reference() for reference in freed)
+        yield
     finally:
         gc.enable()
+
+
+def test_what_is_released_needs_no_collector():
+    """A value that several operations read, one from outside, arguments of blocks, and branches between these."""
+    a, outer, inner = undefined(), Block(arg_types=[i32]), Block(arg_types=[i32, i32])
+    made = [a, sum_of(a, a), create(llvm.AddOp, outer.args * 2, (i32,))]
+    made.append(create(llvm.BrOp, (a.results[0], a.results[0]), successors=(inner,)))
+    for op in made:
+        append(outer, op)
+    append(inner, create(llvm.AddOp, inner.args, (i32,)))
+    append(inner, create(llvm.BrOp, (a.results[0],), successors=(outer,)))
+    module = ModuleOp(Region([outer, inner]))
+    freed = [*(value for op in walk(module) for value in op.results), *outer.args, *inner.args, outer, inner]
+    freed = [weakref.ref(value) for value in freed]
+    with without_collector():
+        release(module)
+        del op, a, made, outer, inner
+        assert len(freed) == 9 and not any(reference() for reference in freed)
+
+
+def test_what_is_erased_needs_no_collector():
+    a, block = undefined(), Block()
+    for op in (a, sum_of(a, a)):
+        append(block, op)
+    freed = weakref.ref(op.results[0])
+    with without_collector():
+        erase(op)
+        del op
+        assert freed() is None and a.results[0].first_use is None and list(block.ops) == [a]

@@ -40,6 +40,7 @@ from tileiras_build.bytecode.constants import float_value
 from tileiras_build.bytecode.cursor import Cursor, read_offset_table
 from tileiras_build.bytecode.debug_info import DebugInfo, DebugIterator
 from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, SECTION_OPCODES, SINCE, V13_5, VERSIONS, Opcode, Version
+from tileiras_build.bytecode.string_table import StringTable
 from tileiras_build.bytecode.type_table import TypeTable
 from tileiras_build.dialects.cuda_tile import OPERATIONS
 from tileiras_build.dialects.cuda_tile.attrs import (
@@ -131,14 +132,13 @@ class Reader:
         self.file = Cursor(data, name)
         self.version = read_header(self.file)
         self.sections = read_sections(self.file)
-        self.strings = self._offsets(STRINGS, 4)
+        self.strings = StringTable(self.file, self._offsets(STRINGS, 4))
         self.constants = self._offsets(CONSTANTS, 8)
-        self.string_cache: dict[int, StringAttr] = {}
         self.constant_cache: dict[tuple[int, Attribute], DenseConstantAttr] = {}
         self.integer_cache: dict[tuple[int, IntegerType], IntegerAttr] = {}
         self.types = TypeTable(self.file, self._offsets(TYPES, 4), self.version)
         self.types.read_all()
-        self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string, self.version)
+        self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.strings.text, self.version)
         self.plans: dict[int, Plan] = {}
         self.nameable = EXPANSION * len(data)
         self.places: dict[Operation, int] = {}
@@ -154,31 +154,9 @@ class Reader:
         cursor = self.section(number)
         return [] if cursor is None else read_offset_table(cursor, width, f"{SECTION_NAMES[number]} table")
 
-    def string(self, cursor: Cursor, what: str) -> str:
-        return self.string_attr(cursor, what).data
-
-    def string_attr(self, cursor: Cursor, what: str) -> StringAttr:
-        """The string whose index is next."""
-        offset = cursor.position
-        index = cursor.varint(what)
-        if (known := self.string_cache.get(index)) is not None:
-            return known
-        if index >= len(self.strings):
-            cursor.fail(
-                f"{what}: string index {index} is out of bounds, the file has {len(self.strings)} strings",
-                offset=offset,
-            )
-        start, end = self.strings[index]
-        try:
-            text = self.file.data[start:end].decode()
-        except UnicodeDecodeError:
-            cursor.fail(f"string {index} is not UTF-8", offset=start)
-        self.string_cache[index] = StringAttr(text)
-        return self.string_cache[index]
-
     def symbol_name(self, cursor: Cursor, what: str, id: str = "bytecode-damaged") -> StringAttr:
         offset = cursor.position
-        name = self.string_attr(cursor, what)
+        name = self.strings.attribute(cursor, what)
         if not name.data:
             cursor.fail(f"{what} is empty", id=id, offset=offset, remedy="name it")
         return name
@@ -246,7 +224,7 @@ class Reader:
     def text(self, cursor: Cursor, kind: str, _) -> Attribute:
         if kind == "symbol":
             return SymbolRefAttr(self.symbol_name(cursor, "a symbol reference"))
-        return self.string_attr(cursor, "a string attribute")
+        return self.strings.attribute(cursor, "a string attribute")
 
     def dense(self, cursor: Cursor, _kind, result_types) -> DenseConstantAttr:
         return self.constant(cursor, result_types[0])
@@ -272,7 +250,7 @@ class Reader:
         entries: dict[str, Attribute] = {}
         for _ in range(cursor.count("dictionary entries", 2)):
             offset = cursor.position
-            key = self.string(cursor, "a dictionary key")
+            key = self.strings.text(cursor, "a dictionary key")
             if not key:
                 cursor.fail("a dictionary entry has an empty attribute name", offset=offset)
             if key in entries:
@@ -460,7 +438,7 @@ class Reader:
 
     def producer(self) -> StringAttr | None:
         cursor = self.section(PRODUCER)
-        return None if cursor is None else self.string_attr(cursor, "the producer")
+        return None if cursor is None else self.strings.attribute(cursor, "the producer")
 
     def globals(self) -> list[Operation]:
         cursor = self.section(GLOBALS)
@@ -608,7 +586,7 @@ TAGGED_READERS: dict[int, Callable[[Reader, Cursor, int], Attribute]] = {
     2: Reader.tagged_float,
     3: lambda reader, cursor, _: reader.boolean(cursor, None, None),
     4: lambda reader, cursor, _: reader.types.read(cursor, "a type attribute"),
-    5: lambda reader, cursor, _: reader.string_attr(cursor, "a string attribute"),
+    5: lambda reader, cursor, _: reader.strings.attribute(cursor, "a string attribute"),
     6: lambda reader, cursor, depth: reader.array(cursor, None, None, depth),
     7: lambda reader, cursor, _: reader.nested_constant(cursor),
     8: Reader.div_by,

@@ -142,7 +142,7 @@ class Tables:
         self.version = reader.version
         self.order = tuple(reader.sections)
         self.has_debug = bool(reader.debug.function_starts)
-        self.strings = self._entries(data, reader.strings)
+        self.strings = self._entries(data, reader.strings.places)
         self.types = self._entries(data, reader.types.entries)
         self.constants = self._entries(data, reader.constants)
         self.debug = self._entries(data, reader.debug.entries)

@@ -120,10 +120,11 @@ def erase(op: Operation) -> None:
         raise ValueError(f"{op.name} is erased, but its results are read")
     if op.regions or op._successors:
         op.drop_all_references()
-        return
-    for value, use in zip(op._operands, op._operand_uses):
-        value.remove_use(use)
-    op._operand_uses = ()
+    else:
+        for value, use in zip(op._operands, op._operand_uses):
+            value.remove_use(use)
+    # Else both would wait for Python's collector: a result refers to its operation.
+    op._operand_uses, op.results = (), _NO_VALUES
 
 
 def replace_uses(old: SSAValue, new: SSAValue) -> None:
@@ -176,7 +177,22 @@ def release(root: Operation) -> None:
     collector takes twice as long to find that out as they take to be freed."""
     nothing: dict[str, object] = {}  # one for all: nobody writes to them either
     for op in walk(root):
+        for use in op._operand_uses:
+            use._prev_use = None
+        if op._successors:
+            for use in op._successor_uses:
+                use._prev_use = None
+        for region in op.regions:
+            _release_region(region, nothing)
         op.__dict__ = nothing
+
+
+def _release_region(region: Region, nothing: dict[str, object]) -> None:
+    block = region._first_block
+    while block is not None:
+        block, emptied = block._next_block, block
+        emptied.__dict__ = nothing
+    region.__dict__ = nothing
 
 
 def insert_before(op: Operation, place: Operation) -> None:
