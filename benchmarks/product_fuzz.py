@@ -22,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.fuzz.compare_products import Difference, compare_kernel
+from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import ProductKernel, random_kernel
 from tests.fuzz.prove_products import prove_kernel
 from tileiras_build.targets import parse_targets
@@ -34,14 +35,14 @@ def main() -> int:
     """Returns 1 if a kernel is wrong."""
     options = _options()
     if options.show is not None:
-        print(random_kernel(options.show, options.large).source)
+        print(_kernel(options.show, options).source)
         return 0
     targets = tuple(target.name for target in parse_targets(options.sm))
     seeds = range(options.first, options.first + options.count)
     faults: Counter[str] = Counter()
     look = prove_kernel if options.proofs else partial(compare_kernel, races=options.races)
     with Pool(options.jobs, maxtasksperchild=20) as pool:
-        for found in pool.imap_unordered(partial(_faults, look, targets, options.large), seeds):
+        for found in pool.imap_unordered(partial(_faults, look, targets, options), seeds):
             for fault in found:
                 print(fault, flush=True)
                 faults[fault.target] += 1
@@ -55,6 +56,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--sm", default="80,90,100,120")
     parser.add_argument("--large", action="store_true", help="large tiles")
+    parser.add_argument(
+        "--loops", action="store_true", help="products in loops of every kind, other kernels for the same seeds"
+    )
+    parser.add_argument("--tuned", action="store_true", help="compile by random numbers of the options of TUNING")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--races", action="store_true", help="check for races, too")
     kinds.add_argument("--proofs", action="store_true", help="compile alone, with proofs behind passes")
@@ -63,12 +68,17 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _faults(look: Look, targets: tuple[str, ...], large: bool, seed: int) -> list[Difference]:
+def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
+    kernel = (random_loops if options.loops else random_kernel)(seed, options.large)
+    return kernel.tuned() if options.tuned else kernel
+
+
+def _faults(look: Look, targets: tuple[str, ...], options: argparse.Namespace, seed: int) -> list[Difference]:
     signal.signal(signal.SIGALRM, _expire)
     signal.alarm(SECONDS)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return list(look(random_kernel(seed, large), targets, Path(folder)))
+            return list(look(_kernel(seed, options), targets, Path(folder)))
     except TimeoutError as error:
         return [Difference(seed, ", ".join(targets), str(error))]
     finally:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import ml_dtypes
 import numpy as np
 
+from tileiras_build.pipeline.tuning import TUNING
+
 T = TypeVar("T")
 INDENT = "    "
+# What arrays hold: of factors, and of results.
+SMALL, NOTHING = range(-2, 3), range(1)
 
 
 @dataclass(frozen=True)
@@ -66,27 +70,34 @@ class Sizes:
 
 @dataclass
 class ProductKernel:
-    """A kernel's source, the arrays that it is launched with (shape, type, whether it is filled), scalars and grid."""
+    """A kernel's source, the arrays that it is launched with (shape, type, its numbers), scalars and grid."""
 
     seed: int
     element: str
     source: str
-    arrays: dict[str, tuple[tuple[int, int], np.dtype, bool]]
-    scalars: tuple[int, int, int]
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype, range]]
+    scalars: tuple[int, ...]
     grid: tuple[int, int, int]
+    tuning: dict[str, int] = field(default_factory=dict)
 
     def inputs(self) -> list[np.ndarray]:
-        """New arrays: integers of -2 to 2, or zeros."""
+        """New arrays of integers."""
         rng = np.random.default_rng(self.seed)
         return [
-            (rng.integers(-2, 3, shape) if filled else np.zeros(shape)).astype(dtype)
-            for shape, dtype, filled in self.arrays.values()
+            (rng.integers(numbers.start, numbers.stop, shape) if len(numbers) > 1 else np.zeros(shape)).astype(dtype)
+            for shape, dtype, numbers in self.arrays.values()
         ]
+
+    def tuned(self) -> ProductKernel:
+        """The same kernel, compiled by options that its seed says."""
+        choose = random.Random(f"{self.seed} tuned")
+        numbers = {row.name: choose.choice(row.values) for row in TUNING if choose.random() < 0.6}
+        return replace(self, tuning=numbers)
 
 
 def random_kernel(seed: int, large: bool = False) -> ProductKernel:
     """The kernel of a seed. ``large``: with tiles that are more than registers or shared memory hold."""
-    return _Writer(seed, large).kernel()
+    return Writer(seed, large).kernel()
 
 
 @dataclass
@@ -96,11 +107,11 @@ class _Sum:
 
 
 @dataclass
-class _Writer:
+class Writer:
     seed: int
     large: bool
     lines: list[str] = field(default_factory=list)
-    arrays: dict[str, tuple[tuple[int, int], np.dtype, bool]] = field(default_factory=dict)
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype, range]] = field(default_factory=dict)
     names: int = 0
 
     def __post_init__(self) -> None:
@@ -139,9 +150,9 @@ class _Writer:
         self.names += 1
         return f"{prefix}{self.names}"
 
-    def array(self, shape: tuple[int, int], dtype: np.dtype, filled: bool = True) -> str:
+    def array(self, shape: tuple[int, ...], dtype: np.dtype, numbers: range = SMALL) -> str:
         name = f"a{len(self.arrays)}"
-        self.arrays[name] = shape, dtype, filled
+        self.arrays[name] = shape, dtype, numbers
         return name
 
     def extent(self, axis: str) -> int:
@@ -163,7 +174,7 @@ class _Writer:
             "straight": f"ct.load({array}, index=({row}, {column}), shape={shape}{more})",
             "order": f"ct.load({array}, index=({row}, {column}), shape={shape}, order=(1, 0){more})",
             "transpose": f"ct.transpose(ct.load({array}, index=({column}, {row}), shape={shape[::-1]}{more}))",
-            "gather": f"ct.gather({array}, ({_range(row, shape[0])}[:, None], {_range(column, shape[1])}[None, :]), padding_value=0)",
+            "gather": f"ct.gather({array}, ({range_of(row, shape[0])}[:, None], {range_of(column, shape[1])}[None, :]), padding_value=0)",
         }[way]
         self.emit(f"{found} = {text}", depth)
         if self.kind in ("f16", "bf16", "tf32") and self.chance(0.15):
@@ -259,7 +270,7 @@ class _Writer:
             keys = self.load("kd", ("step", "0"), depth)
             self.emit(f"{name} = ct.transpose(ct.mma({keys}, ct.transpose({query}), {self.zeros(k, m)}))", depth)
         if masked:
-            mask = f"{_range('step', k)}[None, :] <= {_range('i', m)}[:, None]"
+            mask = f"{range_of('step', k)}[None, :] <= {range_of('i', m)}[:, None]"
             self.emit(f"{name} = ct.where({mask}, {name}, -4).astype({name}.dtype)", depth)
         return name
 
@@ -294,12 +305,12 @@ class _Writer:
             self.emit(f"{total} = {made.format(total)}", depth)
         out = np.dtype(np.int32 if self.kind == "i8" else np.float32)
         if self.chance(0.25):
-            array = self.array(whole[::-1], out, filled=False)
+            array = self.array(whole[::-1], out, NOTHING)
             self.emit(f"ct.store({array}, index=(j, i), tile=ct.transpose({total}).astype({array}.dtype))", depth)
-        array = self.array(whole, out, filled=False)
+        array = self.array(whole, out, NOTHING)
         self.emit(f"ct.store({array}, index=(i, j), tile={total}.astype({array}.dtype))", depth)
 
 
-def _range(place: str, size: int) -> str:
+def range_of(place: str, size: int) -> str:
     """The numbers of the elements of tile ``place`` along an axis."""
     return f"({place} * {size} + ct.arange({size}, dtype=ct.int32))"
