@@ -16,7 +16,8 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from multiprocessing import Pool
+from multiprocessing import get_context
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -41,8 +42,8 @@ def main() -> int:
     seeds = range(options.first, options.first + options.count)
     faults: Counter[str] = Counter()
     look = prove_kernel if options.proofs else partial(compare_kernel, races=options.races)
-    with Pool(options.jobs, maxtasksperchild=20) as pool:
-        for found in pool.imap_unordered(partial(_faults, look, targets, options), seeds):
+    with ThreadPool(options.jobs) as pool:
+        for found in pool.imap_unordered(partial(_apart, partial(_faults, look, targets, options)), seeds):
             for fault in found:
                 print(fault, flush=True)
                 faults[fault.target] += 1
@@ -71,6 +72,22 @@ def _options() -> argparse.Namespace:
 def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
     kernel = (random_loops if options.loops else random_kernel)(seed, options.large)
     return kernel.tuned() if options.tuned else kernel
+
+
+def _apart(faults: Callable[[int], list[Difference]], seed: int) -> list[Difference]:
+    """``faults`` of a seed in a process of its own: LLVM ends one whose module it refuses."""
+    fork = get_context("fork")
+    receiver, sender = fork.Pipe(duplex=False)
+    process = fork.Process(target=lambda: sender.send(faults(seed)))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        process.join()
+        return [Difference(seed, "a target", f"the process ended with {process.exitcode}")]
+    finally:
+        process.join()
 
 
 def _faults(look: Look, targets: tuple[str, ...], options: argparse.Namespace, seed: int) -> list[Difference]:
