@@ -245,7 +245,7 @@ class _LoopWriter(Writer):
     def _changed(self, step: str, depth: int) -> None:
         total = self.pick(self.held.sums)
         change = self.pick(("ct.where({0} > 40, 1, {0})", "-{0}", "{0} + 1", "ct.minimum(ct.maximum({0}, -50), 50)"))
-        self.emit(f"{total} = {change.format(total)}.astype({total}.dtype)", depth)
+        self.emit(f"{total} = ({change.format(total)}).astype({total}.dtype)", depth)
 
     def _counted(self, step: str, depth: int) -> None:
         count = self.held.count
