@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ..dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
 from ..dialects.cuda_tile.ops_module import EntryOp, GetTileBlockIdOp
@@ -119,7 +119,7 @@ class _Planner:
     def parameter(self, value: SSAValue) -> int | None:
         """The parameter that a value is."""
         term = self.terms(value)
-        return self.arguments.index(term) if isinstance(term, SSAValue) else None
+        return self.arguments.index(term) if isinstance(term, BlockArgument) else None
 
     def note_assumptions(self) -> None:
         for op in self.entry.walk():
@@ -165,17 +165,15 @@ class _Planner:
             self.counts[base] = max(self.counts.get(base, 0), known)
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
-        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor."""
+        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor; whole ones where none may leave it."""
         wanted = [int(self.random.integers(17, 40))] * op.result.type.rank
         for use in op.result.uses:
             for result in use.operation.results:
                 if isinstance(result.type, TileView):
-                    self._fit_tiles(result, wanted)
+                    self._fit_tiles(result.type, _whole_tiles(result), wanted)
         return wanted
 
-    def _fit_tiles(self, view: SSAValue, wanted: list[int]) -> None:
-        """Whole tiles where an access promises that none leaves the tensor."""
-        type, whole = view.type, _whole_tiles(view)
+    def _fit_tiles(self, type: TileView, whole: set[int], wanted: list[int]) -> None:
         steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
         for dim, (size, step) in enumerate(zip(type.tile_shape, steps)):
             tail = int(self.random.integers(1, size)) if size > 1 and self.random.integers(3) else size

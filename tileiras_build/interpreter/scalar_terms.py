@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from ..dialects.cuda_tile.base import tile
 from ..dialects.cuda_tile.enums import ComparisonPredicate, Signedness
 from ..dialects.cuda_tile.ops_conversion import ExtIOp, TruncIOp
 from ..dialects.cuda_tile.ops_integer import AddIOp, CmpIOp, MulIOp
@@ -16,7 +17,7 @@ from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, Re
 from .formats import is_integer, storage_bits
 
 # A number, the parameter that a value is, or None.
-Term = int | SSAValue | None
+Term = int | BlockArgument | None
 COMPARISONS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
     ComparisonPredicate.EQUAL: int.__eq__,
     ComparisonPredicate.NOT_EQUAL: int.__ne__,
@@ -26,7 +27,7 @@ COMPARISONS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
 class ScalarTerms:
     """Terms of the values of one kernel, each found once."""
 
-    def __init__(self, parameters: Sequence[SSAValue]):
+    def __init__(self, parameters: Sequence[BlockArgument]):
         self.parameters = frozenset(parameters)
         self.known: dict[SSAValue, Term] = {}
 
@@ -38,13 +39,14 @@ class ScalarTerms:
     def _term(self, value: SSAValue) -> Term:
         if isinstance(value, BlockArgument):
             return value if value in self.parameters else None
-        rule = RULES.get(type(value.owner))
-        return None if rule is None else rule(value.owner, [self(operand) for operand in value.owner.operands])
+        op = value.owner
+        rule = RULES.get(type(op)) if isinstance(op, Operation) else None
+        return None if rule is None else rule(op, [self(operand) for operand in op.operands])
 
 
 def _constant(op: ConstantOp, _: Sequence[Term]) -> Term:
     value = op.value
-    return int(value.splat_value()) if value.is_splat and is_integer(op.result.type.element_type) else None
+    return int(value.splat_value()) if value.is_splat and is_integer(tile(op, "result").element_type) else None
 
 
 def _same(_: Operation, terms: Sequence[Term]) -> Term:
@@ -53,7 +55,7 @@ def _same(_: Operation, terms: Sequence[Term]) -> Term:
 
 def _extended(op: ExtIOp, terms: Sequence[Term]) -> Term:
     """One bit that is extended with its sign is another number."""
-    is_bit = storage_bits(op.operands[0].type.element_type) < 8
+    is_bit = storage_bits(tile(op, "from_").element_type) < 8
     return None if is_bit and op.signedness.data is Signedness.SIGNED else terms[0]
 
 
