@@ -125,7 +125,7 @@ class _LoopWriter(Writer):
         return self.held.fresh[axes]
 
     def _looked_up(self, step: str, depth: int) -> str:
-        array, name = self.array((self.steps,), np.dtype(np.int32), range(self.steps + 1)), self.name("at")
+        array, name = self.array((self.steps,), np.dtype(np.int32), range(self.steps)), self.name("at")
         index = f"{step} % {self.steps}"
         self.emit(f"{name} = ct.load({array}, index=({index},), shape=(1,)).item()", depth)
         return name

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..dialects.cuda_tile.base import tile
 from ..dialects.cuda_tile.enums import ComparisonPredicate, Signedness
