@@ -1,6 +1,6 @@
 """Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
 
-    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--races | --proofs] [--jobs 2]
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--loops] [--tuned] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
 that are more than registers or shared memory hold. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
