@@ -1,9 +1,9 @@
 """Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
 
-    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large] [--loops] [--tuned] [--races | --proofs] [--jobs 2]
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops] [--tuned] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
-that are more than registers or shared memory hold. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
+that are more than registers or shared memory hold; ``--scaled``: block-scaled products. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
 many more kernels in the same time.
 """
 
@@ -26,6 +26,7 @@ from tests.fuzz.compare_products import Difference, compare_kernel
 from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import ProductKernel, random_kernel
 from tests.fuzz.prove_products import prove_kernel
+from tests.fuzz.scaled_kernels import random_scaled_kernel
 from tileiras_build.targets import parse_targets
 
 SECONDS = 300  # of one kernel, on all targets
@@ -56,10 +57,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--sm", default="80,90,100,120")
-    parser.add_argument("--large", action="store_true", help="large tiles")
-    parser.add_argument(
-        "--loops", action="store_true", help="products in loops of every kind, other kernels for the same seeds"
-    )
+    tiles = parser.add_mutually_exclusive_group()
+    tiles.add_argument("--large", action="store_true", help="large tiles")
+    tiles.add_argument("--scaled", action="store_true", help="block-scaled products")
+    tiles.add_argument("--loops", action="store_true", help="products in loops of every kind")
     parser.add_argument("--tuned", action="store_true", help="compile by random numbers of the options of TUNING")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--races", action="store_true", help="check for races, too")
@@ -70,7 +71,8 @@ def _options() -> argparse.Namespace:
 
 
 def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
-    kernel = (random_loops if options.loops else random_kernel)(seed, options.large)
+    make = random_scaled_kernel if options.scaled else random_loops if options.loops else random_kernel
+    kernel = make(seed, options.large) if options.large else make(seed)
     return kernel.tuned() if options.tuned else kernel
 
 

@@ -65,12 +65,12 @@ def compiled(data: bytes, sm: str, *, stop_at: str = "ptx", **options) -> Artifa
     """As ``tileiras_build.compile``, to "ptx" or "cubin"; a cubin is assembled from the PTX that others share, too."""
     key = (data, sm, sorted(options.items()))
     made = once(("ptx", *key), lambda: tileiras_build.compile(data, sm, stop_at="ptx", **options))
-    values = dict(made.values)
+    binary = None
     if stop_at == "cubin":
         from tileiras_build.pipeline import ptx_to_cubin
 
-        values["cubin"] = once(("cubin", *key), lambda: ptx_to_cubin.lower(made.ptx, made.job))
-    return SharedArtifacts(data, made.job, stop_at, made.name, values, made.seconds)
+        binary = once(("cubin", *key), lambda: ptx_to_cubin.lower(made.ptx, made.job))
+    return SharedArtifacts(data, made.job, stop_at, made.name, made.texts, binary, made.seconds)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.targets import TARGETS
-from tileiras_build.tileiras_options import OPTIONS, UsageError, help_text, parse
+from tileiras_build.tileiras_options import OPT_LEVEL, OPTIONS, UsageError, help_text, parse
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,8 @@ from tileiras_build.tileiras_options import OPTIONS, UsageError, help_text, pars
 )
 def test_values(arguments, name, value):
     line = parse([*arguments, "k.bc"])
-    assert line[name] == value and line.file == "k.bc"
+    values = {**line.flags, **line.texts, **line.lists, OPT_LEVEL: line.level}
+    assert values[name] == value and line.file == "k.bc"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # that of ``typing``, whose import takes longer than a command that a server answers
 if TYPE_CHECKING:
-    from .driver import Artifacts
+    from .driver import Artifacts, compile
     from .errors import InternalError, InvalidInput, TileirasError, Unsupported
     from .version import __version__
 
@@ -21,41 +21,7 @@ _SUBPACKAGES = frozenset({"bytecode", "checkers", "dialects", "driver", "emulato
 }  # fmt: skip
 
 
-def compile(
-    bytecode: bytes,
-    gpu_name: str,
-    *,
-    opt_level: int | str = 3,
-    stop_at: str = "cubin",
-    lineinfo: bool = False,
-    debug: bool = False,
-    libdevice: str | None = None,
-    ptxas: str | None = None,
-    name: str | None = None,
-    serializer: str = "nvptx",
-    strategy: str = "auto",
-    **tuning: int,
-) -> Artifacts:
-    """Compile Tile IR bytecode for one GPU: see ``driver.compile``."""
-    from . import driver
-
-    return driver.compile(
-        bytecode,
-        gpu_name,
-        opt_level=opt_level,
-        stop_at=stop_at,
-        lineinfo=lineinfo,
-        debug=debug,
-        libdevice=libdevice,
-        ptxas=ptxas,
-        name=name,
-        serializer=serializer,
-        strategy=strategy,
-        **tuning,
-    )
-
-
-_MODULES = {"__version__": ".version"} | dict.fromkeys(
+_MODULES = {"__version__": ".version", "compile": ".driver"} | dict.fromkeys(
     ("InternalError", "InvalidInput", "TileirasError", "Unsupported"), ".errors"
 )
 

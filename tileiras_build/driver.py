@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .book.serializers import find_level
 from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, missing_package, one_of
@@ -26,7 +26,14 @@ from .pipeline.tuning import TUNING
 from .targets import find_target
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from .pipeline.contracts import EdgePass
+
+    # An artifact in memory: IR; LLVM IR or PTX text; a cubin with its manifest.
+    Value = ModuleOp | str | tuple[bytes, dict]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -42,7 +49,8 @@ class Artifacts:
     job: Job
     stop_at: str
     name: str | None = None
-    values: dict[str, object] = field(default_factory=dict, repr=False)
+    texts: dict[str, str] = field(default_factory=dict, repr=False)
+    binary: tuple[bytes, dict] | None = field(default=None, repr=False)
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -58,23 +66,23 @@ class Artifacts:
     @property
     def ll(self) -> str | None:
         """The LLVM IR text."""
-        return self.values.get("ll")
+        return self.texts.get("ll")
 
     @property
     def ptx(self) -> str | None:
         """The PTX text."""
-        return self.values.get("ptx")
+        return self.texts.get("ptx")
 
     @property
     def cubin(self) -> bytes | None:
         """The machine code."""
-        return self.values["cubin"][0] if "cubin" in self.values else None
+        return self.binary[0] if self.binary is not None else None
 
     @cached_property
     def manifest(self) -> dict:
         """The launch manifest (``pipeline/manifest.py`` shows it), from the latest artifact that has one."""
-        if "cubin" in self.values:
-            return self.values["cubin"][1]
+        if self.binary is not None:
+            return self.binary[1]
         from .pipeline.ll_to_ptx.metadata import manifest_of_ptx, read_manifest
 
         if self.ptx is not None:
@@ -120,8 +128,10 @@ def compile(
         run.parse()
         for stage in between(STAGES[0].name, stop_at):
             value = run.step(stage)
-            if isinstance(value, (str, tuple)):
-                artifacts.values[stage.name] = value
+            if isinstance(value, str):
+                artifacts.texts[stage.name] = value
+            elif isinstance(value, tuple):
+                artifacts.binary = value
     artifacts.seconds = run.seconds
     return artifacts
 
@@ -195,7 +205,7 @@ class _Run:
     source: Stage
     job: Job
     name: str | None = None
-    value: object = None
+    value: Value | None = None
     reached: Stage | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -205,32 +215,38 @@ class _Run:
         self.value = self._guard(self.source, lambda: load(self.source.parse)(self.data, self.name))
         self.reached = self.source
 
-    def step(self, stage: Stage) -> object:
-        self.value = self._guard(stage, lambda: self._make(stage, stage.job(self.job)))
+    def step(self, stage: Stage) -> Value:
+        self.value = value = self._guard(stage, lambda: self._make(stage, stage.job(self.job)))
         self.reached = stage
         if CHECK.read() >= 1:
-            self._guard(stage, lambda: _verify(self.value, stage))
+            self._guard(stage, lambda: _verify(value, stage))
         if DEBUG.read() >= 5:
-            self._dump_artifacts(stage)
-        return self.value
+            self._dump_artifacts(stage, value)
+        return value
 
-    def _make(self, stage: Stage, job: Job) -> object:
+    def _make(self, stage: Stage, job: Job) -> Value:
         """The value of ``stage``, made in a process that may die of it where this one has not written what is read."""
-        if stage.may_abort and (self.reached is self.source or _has_own_files(stage, job)):
-            return run_isolated(stage.edge, self.value, job)
-        return load(stage.edge)(self.value, job)
+        if not stage.may_abort or self.reached is not self.source and not _has_own_files(stage, job):
+            return load(stage.edge)(self.value, job)
+        text = run_isolated(stage.edge, self.value, job)
+        assert isinstance(text, str), f"{stage.name} is no text, which alone is made in another process"
+        return text
 
     def render(self, stage: Stage) -> dict[str, bytes]:
         return self._guard(stage, lambda: render(stage, self.value))
 
     def render_until(self, stage: Stage, passes: tuple[type[EdgePass], ...]) -> dict[str, bytes]:
         """The text of the module after ``passes``, the first ones of the edge to ``stage``."""
+        from xdsl.dialects.builtin import ModuleOp
+
         from .pipeline.contracts import run_passes
         from .pipeline.text_format import render as render_module
 
-        return self._guard(stage, lambda: {".mlir": render_module(run_passes(passes, self.value, stage.job(self.job)))})
+        module = self.value
+        assert isinstance(module, ModuleOp), f"the edge to {stage.name} has passes, which are for modules"
+        return self._guard(stage, lambda: {".mlir": render_module(run_passes(passes, module, stage.job(self.job)))})
 
-    def _guard(self, stage: Stage, work: Callable[[], object]) -> object:
+    def _guard(self, stage: Stage, work: Callable[[], T]) -> T:
         """The result of ``work``; faults that are ours leave a dump and a command that repeats them."""
         start = time.perf_counter()
         try:
@@ -286,7 +302,7 @@ class _Run:
         folder = own_folder(dump_folder() / name, OTHERS_WRITE)
         path = folder / f"input{self.source.suffix}"
         files = {path: self.data}
-        if isinstance(self.value, str):
+        if isinstance(self.value, str) and self.reached is not None:
             # IR may be half changed by a failing pass; text is as the last stage left it.
             path = folder / f"input{self.reached.suffix}"
             files[path] = self.value.encode()
@@ -294,9 +310,9 @@ class _Run:
         replace_files(files | {folder / "error.txt": text.encode(errors="replace")})
         return path
 
-    def _dump_artifacts(self, stage: Stage) -> None:
+    def _dump_artifacts(self, stage: Stage, value: Value) -> None:
         folder, stem = dump_folder(), f"{self._stem()}-{self.job.target.name}"
-        replace_files({folder / f"{stem}{suffix}": data for suffix, data in render(stage, self.value).items()})
+        replace_files({folder / f"{stem}{suffix}": data for suffix, data in render(stage, value).items()})
 
     def _stem(self) -> str:
         """What dumps are named for: a part of a path that every file system takes, whatever the caller calls the input."""
@@ -349,8 +365,8 @@ def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[s
     return command + [word for name, is_unusual, words in rows if is_unusual or name in project for word in words]
 
 
-def _verify(value: object, stage: Stage) -> None:
-    if not hasattr(value, "verify"):
+def _verify(value: Value, stage: Stage) -> None:
+    if isinstance(value, (str, tuple)):
         return
     from .pipeline.contracts import verify
 

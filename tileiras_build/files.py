@@ -111,7 +111,7 @@ class _Placing:
             os.close(descriptor)
         for path in [temporary for temporary, _ in self._named] + (self._new if error else []):
             path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and self.current is not None:
             raise write_failure(error, self.current) from None
 
     def add(self, path: Path, data: bytes) -> None:

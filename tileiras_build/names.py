@@ -31,7 +31,7 @@ RESERVED = {
     r"(?:param|retval)[0-9]+": "how LLVM names what a call passes",  # ptxas crashes
 }
 _PARAMETER = re.compile(r"(.+)_param_[0-9]+")
-_RESERVED = re.compile("|".join(f"({pattern})" for pattern in RESERVED))
+_RESERVED = {re.compile(pattern): owner for pattern, owner in RESERVED.items()}
 
 
 def quoted_name(name: str) -> str:
@@ -111,9 +111,8 @@ def _problem(name: str) -> tuple[str, str] | None:
             "not a PTX identifier",
             "use letters, digits, _ and $, not beginning with a digit, and more than a lone _ or $",
         )
-    if reserved := _RESERVED.fullmatch(name):
-        return f"taken: {list(RESERVED.values())[reserved.lastindex - 1]}", "choose another"
-    return None
+    owner = next((owner for pattern, owner in _RESERVED.items() if pattern.fullmatch(name)), None)
+    return None if owner is None else (f"taken: {owner}", "choose another")
 
 
 def llvm_string(text: str) -> str:

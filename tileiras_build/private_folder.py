@@ -76,7 +76,8 @@ class Scratch:
 
     def __init__(self):
         sweep()
-        self.path, self._lock = _locked_folder()
+        self.path, lock = _locked_folder()
+        self._lock: int | None = lock
         self._owner = os.getpid()
         atexit.register(self.close)
 
@@ -87,7 +88,7 @@ class Scratch:
 
     def close(self) -> None:
         """Remove the folder and what is in it; not in a fork of the process that has made it."""
-        if self.closed or os.getpid() != self._owner:
+        if self._lock is None or os.getpid() != self._owner:
             return
         atexit.unregister(self.close)
         _remove(self.path)

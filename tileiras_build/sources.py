@@ -41,7 +41,7 @@ class Package:
     @cached_property
     def files(self) -> frozenset[str]:
         """Every file that is code or goes with it."""
-        found = set()
+        found: set[str] = set()
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name != "__pycache__"]
             inner = os.path.relpath(folder, self.root).replace(os.sep, "/")

@@ -102,7 +102,10 @@ def _sign(signed: bool) -> str:
     return "s8" if signed else "u8"
 
 
-def _mma(shape, a_type, b_type, accumulator_type, registers, values, intrinsic, capability="mma_sync", **more):
+def _mma(
+    shape: tuple[int, int, int], a_type: str, b_type: str, accumulator_type: str,
+    registers: tuple[int, int, int], values: tuple[str, str, str], intrinsic: str, capability: str = "mma_sync",
+) -> MmaAtom:  # fmt: skip
     """One row; ``registers`` and ``values`` are (a, b, c), ``intrinsic`` is the part after the shape."""
     m, n, k = shape
     size = f"m{m}n{n}k{k}"
@@ -111,7 +114,7 @@ def _mma(shape, a_type, b_type, accumulator_type, registers, values, intrinsic, 
     return MmaAtom(
         f"mma_{size}_{a_type}_{b_type}_{accumulator_type}",
         m, n, k, a_type, b_type, accumulator_type, *registers, *values,
-        intrinsic=f"llvm.nvvm.mma.{size}.row.col.{intrinsic}", ptx=ptx, capability=capability, **more,
+        intrinsic=f"llvm.nvvm.mma.{size}.row.col.{intrinsic}", ptx=ptx, capability=capability,
     )  # fmt: skip
 
 
@@ -287,6 +290,7 @@ class TensorMemoryAtom:
         """The instruction descriptor of a block-scaled row (Tables 43 and 44) that takes the scales from byte ``number`` of
         their words on."""
         _, a, b = self.formats
+        assert self.scale_type is not None, f"{self.name} is not block-scaled"
         scale = _SCALE_FORMATS[self.scale_type]
         orders = a_mn_major << 15 | b_mn_major << 16
         return number << 4 | a << 7 | b << 10 | orders | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | number << 29

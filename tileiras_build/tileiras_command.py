@@ -13,7 +13,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +25,11 @@ from .pipeline.tuning import TUNING
 from .project_file import FILE_NAME
 from .project_options import given_by_project, yes_no
 from .targets import parse_targets
-from .tileiras_options import PROGRAM, REMARK_KINDS, CommandLine, UsageError, help_text, parse
+from .tileiras_options import OPT_LEVEL, PROGRAM, REMARK_KINDS, CommandLine, UsageError, help_text, parse
 
 if TYPE_CHECKING:
     from .pipeline.job import Job
+    from .reports.remarks import Remark
 
 MAGIC, MLIR_MAGIC = b"\x7fTileIR\x00", b"ML\xefR"
 USAGE, CONFIGURATION, BYTECODE, COMPILATION = 1, 2, 3, 5
@@ -65,46 +65,54 @@ def _take_from_project(line: CommandLine) -> dict[str, str]:
     """Let options that are not given be the project's; what it says of those that NVIDIA's program has not: fields of Job."""
     try:
         found = given_by_project((*_OF_PROJECT, *_OF_JOB))
-        for name, option in _OF_PROJECT.items():
+        for name, (option, take) in _OF_PROJECT.items():
             if name in found and option not in line.given:
-                line.values[option] = _READ[name](found[name])
+                take(line, found[name])
     except TileirasError as error:
         raise Failure(CONFIGURATION, describe(error)) from error
     return {name: found[name] for name in _OF_JOB if found.get(name)}
 
 
-def _only_target(text: str) -> str:
+def _take_target(line: CommandLine, text: str) -> None:
     targets = parse_targets(text)
-    if len(targets) == 1:
-        return targets[0].name
-    message = f"sm names {len(targets)} targets, and a cubin is for one"
-    raise InvalidInput("output-many", message, location=Location(FILE_NAME), remedy="name one with --gpu-name")
+    if len(targets) != 1:
+        message = f"sm names {len(targets)} targets, and a cubin is for one"
+        raise InvalidInput("output-many", message, location=Location(FILE_NAME), remedy="name one with --gpu-name")
+    line.texts["gpu-name"] = targets[0].name
 
 
-def _level(text: str) -> int:
-    if isinstance(level := read_level(text), int):
-        return level
-    message = f"opt={text}, which this command does not know"
-    raise InvalidInput("opt-level", message, location=Location(FILE_NAME), remedy="give --opt-level 0 to 3")
+def _take_level(line: CommandLine, text: str) -> None:
+    level = read_level(text)
+    if not isinstance(level, int):
+        message = f"opt={text}, which this command does not know"
+        raise InvalidInput("opt-level", message, location=Location(FILE_NAME), remedy="give --opt-level 0 to 3")
+    line.level = level
 
 
-# Options of builds, and what they are called here; those that only a job has; how their text is read.
-_OF_PROJECT = {"sm": "gpu-name", "opt": "opt-level", "lineinfo": "lineinfo", "debug": "device-debug"}
+def _take_lines(line: CommandLine, text: str) -> None:
+    line.flags["lineinfo"] = yes_no("lineinfo", text)
+
+
+def _take_debug(line: CommandLine, text: str) -> None:
+    line.flags["device-debug"] = yes_no("debug", text)
+
+
+# Options of builds, what they are called here, and what takes their text; those that only a job has.
+_OF_PROJECT: dict[str, tuple[str, Callable[[CommandLine, str], None]]] = {
+    "sm": ("gpu-name", _take_target),
+    "opt": (OPT_LEVEL, _take_level),
+    "lineinfo": ("lineinfo", _take_lines),
+    "debug": ("device-debug", _take_debug),
+}
 _TUNING = {
     row.name: row for row in TUNING if not row.is_launched
 }  # who launches a cubin alone has no manifest to follow
 _OF_JOB = ("ptxas", "libdevice", "serializer", *_TUNING)
-_READ: dict[str, Callable[[str], object]] = {
-    "sm": _only_target,
-    "opt": _level,
-    "lineinfo": partial(yes_no, "lineinfo"),
-    "debug": partial(yes_no, "debug"),
-}
 
 
 def _run(line: CommandLine, in_project: bool) -> int:
     for name, answer in ANSWERS.items():
-        if line[name]:
+        if line.flags[name]:
             print(answer())
             return 0
     if line.file is None:
@@ -156,31 +164,31 @@ def _check(line: CommandLine, data: bytes) -> None:
     version = tuple(data[len(MAGIC) : len(MAGIC) + 2])
     if version not in [tuple(known)[:2] for known in VERSIONS]:
         raise Failure(BYTECODE, f"error: unsupported Tile IR bytecode version: {_number(version)}")
-    if line["preview"]:
+    if line.lists["preview"]:
         raise Failure(
             USAGE,
-            f"{PROGRAM}: for the --preview option: unknown preview feature '{line['preview'][0]}'; "
+            f"{PROGRAM}: for the --preview option: unknown preview feature '{line.lists['preview'][0]}'; "
             "no preview feature is supported",
         )
     _check_configuration(line, _number(version))
 
 
 def _check_configuration(line: CommandLine, version: str) -> None:
-    if line["gpu-name"] is None:
+    if not line.texts["gpu-name"]:
         raise Failure(
             CONFIGURATION,
             f"error: no GPU architecture given (bytecode in file is version {version}); use --gpu-name=sm_90 or another "
             "that --help lists",
         )
-    if line["opt-level"] not in LEVELS:
-        raise Failure(CONFIGURATION, f"error: invalid optimization level: {line['opt-level']}")
-    if line["device-debug"] and line["opt-level"] > 0:
+    if line.level not in LEVELS:
+        raise Failure(CONFIGURATION, f"error: invalid optimization level: {line.level}")
+    if line.flags["device-debug"] and line.level > 0:
         raise Failure(
             CONFIGURATION,
             "error: optimized debugging is currently not supported, change the optimization level to 0 or disable "
             "full debug info",
         )
-    if line["l"]:
+    if line.lists["l"]:
         raise Failure(COMPILATION, "error: libraries require the 'simt' preview feature, which is not supported")
 
 
@@ -191,16 +199,16 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
     from .pipeline.strategies import AUTO
     from .targets import find_target
 
-    debug = bool(line["device-debug"])
+    debug = line.flags["device-debug"]
     # Who launches a cubin from this command knows nothing of a manifest, so nothing may need tensor maps.
-    level, lines = line["opt-level"], bool(line["lineinfo"]) and not debug
+    level, lines = line.level, line.flags["lineinfo"] and not debug
     files = (project.get("libdevice"), project.get("ptxas"), project.get("serializer", SERIALIZERS[0]))
-    job = Job(find_target(line["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
+    job = Job(find_target(line.texts["gpu-name"]), level, lines, debug, *files, "unspecialize" if level else AUTO)
     job = job.tuned({name: row.read(project[name]) for name, row in _TUNING.items() if name in project})
-    categories = remark_categories(line)
+    categories, sanitize = remark_categories(line), line.texts["sanitize"]
     try:
         cubin, remarks = ForkedExecutor().run(
-            "tileiras_build.tileiras_command:assemble", data, job, line.file, categories, line["sanitize"]
+            "tileiras_build.tileiras_command:assemble", data, job, line.file, categories, sanitize
         )
     except TileirasError as error:
         raise Failure(exit_code(error), "\n".join(map(describe, _parts(error)))) from error
@@ -213,13 +221,15 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
 
 def remark_categories(line: CommandLine) -> dict[str, tuple[str, ...]]:
     """The categories asked for, for each kind of remark; empty where none is."""
-    general = line["remarks"]
-    asked = {kind: (general, line[f"remarks-{kind}"]) for kind in REMARK_KINDS}
-    chosen = {kind: tuple(name for name in names if name not in (None, "none")) for kind, names in asked.items()}
+    general = line.texts["remarks"]
+    asked = {kind: (general, line.texts[f"remarks-{kind}"]) for kind in REMARK_KINDS}
+    chosen = {kind: tuple(name for name in names if name not in ("", "none")) for kind, names in asked.items()}
     return {kind: names for kind, names in chosen.items() if names}
 
 
-def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]], sanitize: str | None = None):
+def assemble(
+    data: bytes, job: Job, file: str, categories: Mapping[str, tuple[str, ...]], sanitize: str = ""
+) -> tuple[bytes, list[Remark]]:
     """(cubin, the remarks of the categories asked for) of a bytecode file's contents.
 
     ``sanitize`` "memcheck" makes the kernels check the indices of the tiles that they access.
@@ -227,9 +237,9 @@ def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]]
     from .driver import lower
 
     stage = "tilebc"
-    if sanitize is not None:
+    if sanitize:
         stage, data = "tileaa", _instrumented(lower(data, stage, "tileaa", job, name=file)[".tileaa"])
-    remarks = []
+    remarks: list[Remark] = []
     if categories:
         data = lower(data, stage, "tileas", job, name=file)[".tileas"]
         stage, remarks = "tileas", _remarks(data, job, categories)
@@ -258,24 +268,24 @@ def _instrumented(text: bytes) -> bytes:
     return render(module)
 
 
-def _remarks(text: bytes, job, categories: dict[str, tuple[str, ...]]) -> list:
+def _remarks(text: bytes, job: Job, categories: Mapping[str, tuple[str, ...]]) -> list[Remark]:
     from .pipeline.text_format import parse as parse_module
     from .reports.remarks import collect, select
 
     return select(collect(parse_module(text), job.target), categories)
 
 
-def _write(line: CommandLine, cubin: bytes, remarks: list) -> None:
+def _write(line: CommandLine, cubin: bytes, remarks: list[Remark]) -> None:
     files: dict[Path, bytes] = {}
-    if line["output-file"] == "-":
+    if line.texts["output-file"] == "-":
         sys.stdout.buffer.write(cubin)
     else:
-        files[Path(line["output-file"])] = cubin
+        files[Path(line.texts["output-file"])] = cubin
     if remarks:
         from .reports.remarks import render_text, render_yaml
 
-        if line["remark-format"] == "yaml":
-            files[Path(line["remarks-output-file"])] = render_yaml(remarks).encode()
+        if line.texts["remark-format"] == "yaml":
+            files[Path(line.texts["remarks-output-file"])] = render_yaml(remarks).encode()
         else:
             print(render_text(remarks))
     try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from .targets import TARGETS
 
 PROGRAM = "tileiras"
+OPT_LEVEL = "opt-level"
 FLAG, VALUE, INTEGER, ATTACHED, LIST = "flag", "value", "integer", "attached integer", "list"
 CATEGORIES = {"none": "Disable {} remarks", "all": "Show all {} remarks"} | {
     "memory": "Show memory-related {} remarks",
@@ -38,7 +39,7 @@ class Option:
     aliases: tuple[str, ...] = ()
     shown: str = ""
     choices: dict[str, str] = field(default_factory=dict)
-    default: object = None
+    default: str = ""
 
 
 def _remark_choices(kind: str) -> dict[str, str]:
@@ -46,14 +47,12 @@ def _remark_choices(kind: str) -> dict[str, str]:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option(
-        "device-debug", FLAG, "Generate debug information (if present in the input bytecode)", ("g",), default=False
-    ),
+    Option("device-debug", FLAG, "Generate debug information (if present in the input bytecode)", ("g",)),
     Option(
         "gpu-name", VALUE, "Specify name of NVIDIA GPU to generate code for.", ("arch",), "=<value>",
         {name: name.replace("sm_", "SM ") for name in TARGETS},
     ),
-    Option("help", FLAG, "Display available options", ("help-hidden", "help-list", "help-list-hidden", "h"), default=False),
+    Option("help", FLAG, "Display available options", ("help-hidden", "help-list", "help-list-hidden", "h")),
     Option(
         "host-arch", VALUE, "Accepted and without effect: the output holds device code only.", (), "=<value>",
         {"x86_64": "x86_64", "aarch64": "aarch64"},
@@ -62,13 +61,13 @@ OPTIONS: tuple[Option, ...] = (
         "host-os", VALUE, "Accepted and without effect: the output holds device code only.", (), "=<value>",
         {"linux": "linux", "windows": "windows"},
     ),
-    Option("l", LIST, "Tile libraries to load: not supported.", (), " <path>", default=()),
-    Option("lineinfo", FLAG, "Generate line-number information (if present in the input bytecode)", default=False),
-    Option("list-versions", FLAG, "List all supported bytecode versions and exit", default=False),
-    Option("opt-level", INTEGER, "Specify optimization level. Default Value: 3.", (), "=<N>", default=3),
+    Option("l", LIST, "Tile libraries to load: not supported.", (), " <path>"),
+    Option("lineinfo", FLAG, "Generate line-number information (if present in the input bytecode)"),
+    Option("list-versions", FLAG, "List all supported bytecode versions and exit"),
+    Option(OPT_LEVEL, INTEGER, "Specify optimization level. Default Value: 3.", (), "=<N>"),
     Option("O", ATTACHED, "Alias for --opt-level", (), "<N>"),
     Option("output-file", VALUE, "Specify name of output file.", ("o",), "=<file>", default="elf.o"),
-    Option("preview", LIST, "Enable preview features: there are none.", (), "=<feature[,feature...]>", default=()),
+    Option("preview", LIST, "Enable preview features: there are none.", (), "=<feature[,feature...]>"),
     Option(
         "remark-format", VALUE, "Specify the format for remark output", (), "=<value>",
         {"command-line": "Print remarks to command-line", "yaml": "Write remarks to YAML file"}, "command-line",
@@ -90,7 +89,7 @@ OPTIONS: tuple[Option, ...] = (
         "sanitize", VALUE, "Enable compiler instrumentation for the sanitizer tool specified by the option.", (),
         "=<value>", {"memcheck": "Sanitize memory accesses"},
     ),
-    Option("version", FLAG, "Display the version of this program", default=False),
+    Option("version", FLAG, "Display the version of this program"),
 )  # fmt: skip
 
 _BY_SPELLING = {spelling: option for option in OPTIONS for spelling in (option.name, *option.aliases)}
@@ -98,22 +97,27 @@ _BY_SPELLING = {spelling: option for option in OPTIONS for spelling in (option.n
 
 @dataclass
 class CommandLine:
-    """What was asked for: ``file`` is the bytecode's path or None, ``values`` maps each row's name to its value.
+    """What was asked for: ``file`` is the bytecode's path or None; the values of the rows, by their names, are by sort in
+    ``flags``, ``texts`` (empty where there is none) and ``lists``, and the one integer is ``level``.
 
     ``given`` are the names of those that the command line says.
     """
 
-    file: str | None
-    values: dict[str, object]
+    file: str | None = None
+    level: int = 3
+    flags: dict[str, bool] = field(default_factory=lambda: {row.name: False for row in OPTIONS if row.sort == FLAG})
+    texts: dict[str, str] = field(
+        default_factory=lambda: {row.name: row.default for row in OPTIONS if row.sort == VALUE}
+    )
+    lists: dict[str, tuple[str, ...]] = field(
+        default_factory=lambda: {row.name: () for row in OPTIONS if row.sort == LIST}
+    )
     given: set[str] = field(default_factory=set)
-
-    def __getitem__(self, name: str) -> object:
-        return self.values[name]
 
 
 def parse(arguments: Sequence[str], program: str = PROGRAM) -> CommandLine:
     """Read a command line; ``program`` is the path shown in refusals. Raises UsageError."""
-    line = CommandLine(None, {option.name: option.default for option in OPTIONS})
+    line = CommandLine()
     rest = list(arguments)
     files = []
     while rest:
@@ -147,19 +151,19 @@ def _read_option(line: CommandLine, argument: str, rest: list[str], program: str
 
 
 def _store(line: CommandLine, option: Option, dashed: str, value: str) -> None:
-    line.given.add("opt-level" if option.sort == ATTACHED else option.name)
+    line.given.add(OPT_LEVEL if option.sort == ATTACHED else option.name)
     if option.sort == LIST:
-        line.values[option.name] = (*line.values[option.name], *value.split(","))
+        line.lists[option.name] += tuple(value.split(","))
     elif option.sort == FLAG:
         if value not in _BOOLEANS:
             raise _bad(dashed, f"'{value}' is invalid value for boolean argument! Try 0 or 1")
-        line.values[option.name] = _BOOLEANS[value]
+        line.flags[option.name] = _BOOLEANS[value]
     elif option.sort == VALUE:
         if option.choices and value not in option.choices:
             raise _bad(dashed, f"Cannot find option named '{value}'!")
-        line.values[option.name] = value
+        line.texts[option.name] = value
     else:
-        line.values["opt-level"] = _integer(dashed, value)
+        line.level = _integer(dashed, value)
 
 
 def _integer(dashed: str, value: str) -> int:

@@ -82,6 +82,10 @@ BAD = {
     "string": ('%0 = print_tko "abc', "expected a string"),
     "string-in-brackets": ('%0 = negf %p : tile<"abc', "a string has no end"),
     "escape": ('%0 = print_tko "\\FF" -> token', "not UTF-8"),
+    "identity": (
+        "%0 = constant <f32: 1.0> : tile<4xf32>\n %1 = reduce %0 dim=0 identities=[0.0 : tile<f32>] : tile<4xf32> -> tile<f32>",
+        "0.0 cannot be of type !cuda_tile.tile<f32>",
+    ),
     "rounding": ("%0 = constant <f32: 1.0> : tile<f32>\n %1 = sqrt %0 rounding<sideways> : tile<f32>", "this is not valid"),
     "brackets": ("%0 = negf %p : tile" + "<" * 5000, "brackets are nested more than 64 deep"),
     "strange-type": ("%0 = negf %p : " + "tile<" * 60, "balanced brackets"),

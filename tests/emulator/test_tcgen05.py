@@ -14,6 +14,7 @@ from tensor_kernels import (
     row_bytes,
     run_tensor,
     scaled_instruction,
+    tensor_program,
 )
 
 from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction
@@ -313,6 +314,19 @@ def test_cp_decompresses(type_, source):
         shared, copy_text(f"128x256b.b8x16.{source}", encode(0, 2048, 128)), np.zeros((1, 128, 32), np.uint32)
     )
     np.testing.assert_array_equal(out[0, :, 8:16].copy().view(np.uint8), codes << 2 if type_ == "e2m1" else codes)
+
+
+def test_cp_comes_after_what_other_warps_do_there():
+    """The race check: a barrier between their tcgen05.st and the copy over it."""
+    shared, cells = aligned(np.zeros((1, 32768), np.uint8)), aligned(np.zeros((1, 128, 32), np.uint32))
+    ptx = tensor_program(32768, copy_text("32x128b.warpx4", encode(1024, 0, 128, 0)), 32)
+    run(ptx, shared, cells, aligned(cells), check_races=True)
+    meet = "tcgen05.fence::before_thread_sync; bar.sync 0;"
+    assert ptx.count(meet) == 1
+    with pytest.raises(
+        EmulatorFault, match="race on tensor memory: nothing orders what warp 1 does in columns 8 to 11"
+    ):
+        run(ptx.replace(meet, ""), shared, cells, aligned(cells), check_races=True)
 
 
 def test_cp_is_ordered_before_a_product_that_reads_it():

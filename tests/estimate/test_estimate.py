@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests import compiled_once, emulated_kernels
+from tests.estimate.handwritten import code, trace
 from tileiras_build.cli import main
 from tileiras_build.errors import InvalidInput, Unsupported
 from tileiras_build.estimate.kernels import read_kernels
-from tileiras_build.estimate.machines import MACHINES, RATES, machine_of
+from tileiras_build.estimate.machines import MACHINES, RATES, SHARED_BYTES, machine_of
 from tileiras_build.estimate.model import LATENCY, estimate
 from tileiras_build.estimate.problem import launch_of_manifest, read_settings
+from tileiras_build.estimate.work import Accountant
 from tileiras_build.launch_manifest import read_launch_manifest
 from tileiras_build.targets import TARGETS, find_target
 
@@ -61,6 +63,17 @@ def test_tile_programs_that_clusters_take_in_turns():
     for tiles in (1, 2, 3):
         assert launched(tiles).multiply_adds == pytest.approx((128 * tiles) ** 3)
     assert together == 3 and launched(2).timeline.clocks > 1.5 * launched(1).timeline.clocks
+
+
+def test_a_copy_to_tensor_memory_reads_shared_memory_once():
+    """For all four warps' lanes together."""
+    lines = [
+        "UTCCP.T.S.4x32dp128bit tmem[UR9+0x100], gdesc[UR20]",
+        "UTCCP.T.S.128dp256bit tmem[UR9], gdesc[UR20]",
+        "EXIT",
+    ]
+    work = Accountant(code(*lines), machine_of(find_target("sm_100"))).block([trace(lines)])
+    assert work.shared == (32 * 16 + 128 * 32) / SHARED_BYTES
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])

@@ -34,11 +34,11 @@ def run_blocks(body: Callable, grid: tuple[int, int, int], arguments: Sequence) 
 def _functions(block: tuple[int, ...], grid: tuple[int, ...]) -> SimpleNamespace:
     types = {
         "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "tfloat32": np.float32, "int8": np.int8,
-        "float8_e4m3fn": ml_dtypes.float8_e4m3fn, "int32": np.int32,
+        "float8_e4m3fn": ml_dtypes.float8_e4m3fn, "int32": np.int32, "float4_e2m1fn": ml_dtypes.float4_e2m1fn,
     }  # fmt: skip
     return SimpleNamespace(
         bid=lambda axis: block[axis], num_blocks=lambda axis: grid[axis], cdiv=lambda a, b: -(-a // b), load=_load, store=_store,
-        gather=_gather, mma=_mma, full=np.full, astype=lambda tile, dtype: tile.astype(dtype), arange=_arange, where=np.where,
+        gather=_gather, mma=_mma, mma_scaled=_mma_scaled, unpack_from_bytes=_unpack, full=np.full, astype=lambda tile, dtype: tile.astype(dtype), arange=_arange, where=np.where,
         minimum=np.minimum, maximum=np.maximum, max=np.max, min=np.min, sum=np.sum, cumsum=np.cumsum, transpose=np.transpose,
         atomic_add=partial(_atomic, np.add), atomic_max=partial(_atomic, np.maximum), print=lambda *_: None,
         PaddingMode=SimpleNamespace(ZERO=0), **types,
@@ -79,6 +79,20 @@ def _mma(left: Tile, right: Tile, total: Tile) -> Tile:
     if np.abs(found).max() > LARGEST:
         raise TooLarge
     return found.astype(total.dtype)
+
+
+def _mma_scaled(left: Tile, left_scale: Tile, right: Tile, right_scale: Tile, total: Tile) -> Tile:
+    return _mma(_scaled(left, left_scale, 1), _scaled(right, right_scale, 0), total)
+
+
+def _scaled(tile: Tile, scales: Tile, axis: int) -> Tile:
+    wide = scales.astype(np.float64).repeat(tile.shape[axis] // scales.shape[axis], axis=axis)
+    return tile.astype(np.float64) * wide
+
+
+def _unpack(tile: Tile, dtype: type) -> Tile:
+    """The elements of four bits, the lower ones of a byte first."""
+    return np.stack([tile & 15, tile >> 4], axis=-1).reshape(-1).view(dtype)
 
 
 def _arange(count: int, dtype: type) -> Tile:

@@ -17,9 +17,10 @@ import numpy as np
 from tileiras_build.pipeline.tuning import TUNING
 
 T = TypeVar("T")
+Filled = bool | range | tuple[float, ...]  # with integers of -2 to 2, with some of these numbers, or with zeros
 INDENT = "    "
 # What arrays hold: of factors, and of results.
-SMALL, NOTHING = range(-2, 3), range(1)
+SMALL, NOTHING = True, False
 
 
 @dataclass(frozen=True)
@@ -70,29 +71,32 @@ class Sizes:
 
 @dataclass
 class ProductKernel:
-    """A kernel's source, the arrays that it is launched with (shape, type, its numbers), scalars and grid."""
+    """A kernel's source, the arrays that it is launched with (shape, type, how it is filled), scalars and grid."""
 
     seed: int
     element: str
     source: str
-    arrays: dict[str, tuple[tuple[int, ...], np.dtype, range]]
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype, Filled]]
     scalars: tuple[int, ...]
     grid: tuple[int, int, int]
     tuning: dict[str, int] = field(default_factory=dict)
 
     def inputs(self) -> list[np.ndarray]:
-        """New arrays of integers."""
+        """New arrays."""
         rng = np.random.default_rng(self.seed)
-        return [
-            (rng.integers(numbers.start, numbers.stop, shape) if len(numbers) > 1 else np.zeros(shape)).astype(dtype)
-            for shape, dtype, numbers in self.arrays.values()
-        ]
+        return [_numbers(rng, shape, filled).astype(dtype) for shape, dtype, filled in self.arrays.values()]
 
     def tuned(self) -> ProductKernel:
         """The same kernel, compiled by options that its seed says."""
         choose = random.Random(f"{self.seed} tuned")
         numbers = {row.name: choose.choice(row.values) for row in TUNING if choose.random() < 0.6}
         return replace(self, tuning=numbers)
+
+
+def _numbers(rng: np.random.Generator, shape: tuple[int, ...], filled: Filled) -> np.ndarray:
+    if not filled:
+        return np.zeros(shape)
+    return rng.integers(-2, 3, shape) if filled is True else rng.choice(np.array(filled), shape)
 
 
 def random_kernel(seed: int, large: bool = False) -> ProductKernel:
@@ -111,7 +115,7 @@ class Writer:
     seed: int
     large: bool
     lines: list[str] = field(default_factory=list)
-    arrays: dict[str, tuple[tuple[int, ...], np.dtype, range]] = field(default_factory=dict)
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype, Filled]] = field(default_factory=dict)
     names: int = 0
 
     def __post_init__(self) -> None:
@@ -150,9 +154,9 @@ class Writer:
         self.names += 1
         return f"{prefix}{self.names}"
 
-    def array(self, shape: tuple[int, ...], dtype: np.dtype, numbers: range = SMALL) -> str:
+    def array(self, shape: tuple[int, ...], dtype: np.dtype, filled: Filled = SMALL) -> str:
         name = f"a{len(self.arrays)}"
-        self.arrays[name] = shape, dtype, numbers
+        self.arrays[name] = shape, dtype, filled
         return name
 
     def extent(self, axis: str) -> int:

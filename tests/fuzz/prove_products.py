@@ -46,5 +46,6 @@ def _compile(data: bytes, target: str, tuning: Mapping[str, int]) -> None:
 def _arguments(kernel: ProductKernel) -> Iterator[str]:
     for shape, dtype, _ in kernel.arrays.values():
         divisor = 16 // np.dtype(dtype).itemsize
-        yield f"Array({np.dtype(dtype).name!r}, {len(shape)}, stride_divisible_by={divisor})"
+        whole = tuple(divisor if extent % divisor == 0 else 1 for extent in shape)
+        yield f"Array({np.dtype(dtype).name!r}, {len(shape)}, stride_divisible_by={divisor}, shape_divisible_by={whole})"
     yield from ("Scalar('int32')" for _ in kernel.scalars)

@@ -9,6 +9,7 @@ from tests.fuzz.compare_products import compare_kernel
 from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import random_kernel
 from tests.fuzz.prove_products import prove_kernel
+from tests.fuzz.scaled_kernels import random_scaled_kernel
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 
@@ -18,6 +19,16 @@ def test_random_products_are_right(seed, tmp_path):
     """Each on two targets in turn."""
     targets = TARGETS[seed % 4], TARGETS[(seed + 2) % 4]
     assert list(map(str, compare_kernel(random_kernel(seed), targets, tmp_path, races=True))) == []
+
+
+@pytest.mark.parametrize("seed", [5004, 5013, 5074])
+def test_random_scaled_products_are_right(seed, tmp_path):
+    assert list(map(str, compare_kernel(random_scaled_kernel(seed), ("sm_100",), tmp_path, races=True))) == []
+
+
+@pytest.mark.parametrize("seed", [5004, 5009])
+def test_passes_of_random_scaled_products_are_proved(seed, tmp_path):
+    assert list(map(str, prove_kernel(random_scaled_kernel(seed), ("sm_100",), tmp_path))) == []
 
 
 @pytest.mark.parametrize("seed", [9, 10])

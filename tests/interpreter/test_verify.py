@@ -123,6 +123,24 @@ def test_unspecified_elements_are_not_compared():
     assert len(expected.compare(actual)) == 1
 
 
+def test_what_only_further_runs_find_open_is_not_wrong():
+    load_some = load("x", "px", (64,), "i8").replace("<64xi8, strides", "<8xi8, strides").replace("[64]", "[8]")
+    body = f"""{load_some}
+  %most = constant <i8: 120> : tile<64xi8>
+  %m = cmpi greater_than %x, %most, signed : tile<64xi8> -> tile<64xi1>
+  %r = exti %m unsigned : tile<64xi1> -> tile<64xi8>
+"""
+    body += store("x", "po", (64,), "i8") + store("r", "pr", (64,), "i8")
+    expected, _ = expectation(kernel({"px": "i8", "po": "i8", "pr": "i8"}, body))
+    seldom = np.flatnonzero(~expected.open[2][8:]) + 8
+    actual = [words.copy() for words in expected.exact]
+    actual[2][seldom] ^= 1
+    [mismatch] = expected.compare(actual)
+    assert 0 < mismatch.count < len(seldom)
+    actual[2][~expected.open[2]] = expected.exact[2][~expected.open[2]]
+    assert expected.compare(actual) == []
+
+
 def test_a_miscompiled_kernel_is_noticed():
     body = load("x", "px", (64,), "f32") + "\n  %r = {} %x : tile<64xf32>" + store("r", "pr", (64,), "f32")
     right, wrong = (kernel({"px": "f32", "pr": "f32"}, body.format(name)) for name in ("sin", "cos"))

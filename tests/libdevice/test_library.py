@@ -53,6 +53,17 @@ def test_reflect_is_answered():
     assert "__nvvm_reflect" not in text + closure.text
 
 
+def test_names_that_llvm_quotes_are_followed():
+    names = {"__helper": '"help$er"', "__table": "a-table", ".str.2": '"a string"'}
+    text = SMALL
+    for name, other in names.items():
+        text = text.replace(f"@{name}", f"@{other}")
+    closure = Library(text).closure("__nv_a", 90)
+    assert closure.text.count("define ") == 2 and '@"help$er"(i32 %x)' in closure.text
+    assert "@a-table = linkonce_odr addrspace(1) constant" in closure.text
+    assert "%2 = add i32 0, 1" in closure.text
+
+
 def test_producer_options_stay_behind():
     text = Library(SMALL).closure("__nv_a", 90).text
     assert "unsafe-fp-math" not in text and "!llvm.ident" not in text

@@ -7,24 +7,29 @@ operation: text with directives in braces, each a value, its type, or a function
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, i1, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits
 from tileiras_build.bytecode.float_text import float_text
 from tileiras_build.bytecode.reader import Reader, verify
 from tileiras_build.bytecode.ssa_names import Names
-from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
+from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
+from tileiras_build.dialects.cuda_tile.base import TileOperation, pointer_type
 from tileiras_build.dialects.cuda_tile.element_types import is_float
-from tileiras_build.dialects.cuda_tile.enums import MultimemReductionKind, RoundingMode, SymbolVisibility
+from tileiras_build.dialects.cuda_tile.enums import EnumAttr, MultimemReductionKind, RoundingMode, SymbolVisibility
 from tileiras_build.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
-from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, YieldOp
-from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
+from tileiras_build.dialects.cuda_tile.ops_control import Aggregate, ContinueOp, ForOp, IfOp, LoopOp, YieldOp
+from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GetGlobalOp, GlobalOp, ModuleOp
+from tileiras_build.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, PermuteOp
+from tileiras_build.dialects.cuda_tile.ops_view import MakeTensorViewOp
+from tileiras_build.dialects.cuda_tile.types import Dims
+from tileiras_build.dialects.narrowing import expect
 from tileiras_build.errors import InvalidInput, Location
 
 # Characters of text for each byte of bytecode; shorter text is never refused.
@@ -317,12 +322,12 @@ class EntryPrinter:
             self.location_texts[id(loc)] = f" {location_text(loc)}"
         return self.location_texts[id(loc)]
 
-    def region(self, region: Region, indent: str, implicit: type | None) -> str:
+    def region(self, region: Region, indent: str, implicit: type[TileOperation] | None) -> str:
         """A region in braces; a terminator of class ``implicit`` without operands is not written."""
         parts = ["{\n"]
         block = region.block
         for op in block.ops:
-            if op is block.last_op and isinstance(op, implicit or ()) and not op.operands:
+            if implicit is not None and isinstance(op, implicit) and op is block.last_op and not op.operands:
                 break
             parts.append(self.operation(op, indent + "  "))
         parts.append(f"{indent}}}")
@@ -362,75 +367,85 @@ class EntryPrinter:
 # Directives: (printer, operation, argument, indentation) -> text
 
 
-def _value(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+def _group(op: Operation, name: str) -> Sequence[SSAValue]:
+    """The operands or results of a group, by the accessor that the operation's class has for it."""
     value = getattr(op, name)
-    return printer.names[value] if isinstance(value, SSAValue) else printer.values(value)
+    return () if value is None else (value,) if isinstance(value, SSAValue) else value
+
+
+def _value(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    return printer.values(_group(op, name))
 
 
 def _type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
-    return printer.types[getattr(op, name).type]
+    return printer.types[_group(op, name)[0].type]
 
 
 def _more(printer: EntryPrinter, op: Operation, name: str, _) -> str:
-    value = getattr(op, name)
-    values = () if value is None else (value,) if isinstance(value, SSAValue) else value
-    return "".join(f", {printer.names[value]}" for value in values)
+    return "".join(f", {printer.names[value]}" for value in _group(op, name))
 
 
 def _more_type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
-    value = getattr(op, name)
-    return "" if value is None else f", {printer.types[value.type]}"
+    return "".join(f", {printer.types[value.type]}" for value in _group(op, name))
 
 
 def _flag(_printer, op: Operation, name: str, _) -> str:
     return f" {name}" if name in op.properties else ""
 
 
+def _word(op: Operation, name: str) -> str:
+    return expect(EnumAttr, op.properties[name]).data.value
+
+
 def _enum(_printer, op: Operation, name: str, _) -> str:
-    return op.properties[name].data.value
+    return _word(op, name)
 
 
 def _opt(_printer, op: Operation, name: str, _) -> str:
-    return f" {op.properties[name].data.value}" if name in op.properties else ""
+    return f" {_word(op, name)}" if name in op.properties else ""
+
+
+def _number(op: Operation, name: str) -> int:
+    return expect(IntegerAttr, op.properties[name]).value.data
 
 
 def _integer(_printer, op: Operation, name: str, _) -> str:
-    return str(op.properties[name].value.data)
+    return str(_number(op, name))
 
 
 def _boolean(_printer, op: Operation, name: str, _) -> str:
-    return str(bool(op.properties[name].value.data)).lower()
+    return str(bool(_number(op, name))).lower()
 
 
 def _string(_printer, op: Operation, name: str, _) -> str:
-    return escape(op.properties[name].data)
+    return escape(expect(StringAttr, op.properties[name]).data)
 
 
 def _rounding(_printer, op: Operation, default: str, _) -> str:
-    mode = op.rounding_mode.data.value
+    mode = _word(op, "rounding_mode")
     return "" if mode == default else f"rounding<{mode}>"
 
 
 def _division(_printer, op: Operation, *_) -> str:
-    mode = op.rounding.data
-    return "" if mode is RoundingMode.ZERO else f" rounding<{mode.value}>"
+    mode = _word(op, "rounding")
+    return "" if mode == RoundingMode.ZERO else f" rounding<{mode}>"
 
 
 def _overflow(_printer, op: Operation, *_) -> str:
-    mode = op.overflow.data.value
+    mode = _word(op, "overflow")
     return "" if mode == "none" else f" overflow<{mode}>"
 
 
 def _token(printer: EntryPrinter, op: Operation, *_) -> str:
-    return "" if op.token is None else f" token={printer.names[op.token]}"
+    return "".join(f" token={printer.names[token]}" for token in _group(op, "token"))
 
 
 def _token_spaced(printer: EntryPrinter, op: Operation, *_) -> str:
-    return "" if op.token is None else f" token = {printer.names[op.token]}"
+    return "".join(f" token = {printer.names[token]}" for token in _group(op, "token"))
 
 
 def _token_only(printer: EntryPrinter, op: Operation, *_) -> str:
-    return "" if op.token is None else f"token = {printer.names[op.token]} "
+    return "".join(f"token = {printer.names[token]} " for token in _group(op, "token"))
 
 
 def _token_type(printer: EntryPrinter, op: Operation, *_) -> str:
@@ -438,12 +453,12 @@ def _token_type(printer: EntryPrinter, op: Operation, *_) -> str:
 
 
 def _token_operand(printer: EntryPrinter, op: Operation, *_) -> str:
-    return printer.names[op.token]
+    return _value(printer, op, "token", "")
 
 
 def _hints(_printer, op: Operation, *_) -> str:
-    hints = op.optimization_hints
-    return "" if hints is None else f" optimization_hints = {hints.text()}"
+    hints = op.properties.get("optimization_hints")
+    return "" if hints is None else f" optimization_hints = {expect(OptimizationHintsAttr, hints).text()}"
 
 
 def _inbounds(printer: EntryPrinter, op: Operation, *_) -> str:
@@ -452,23 +467,23 @@ def _inbounds(printer: EntryPrinter, op: Operation, *_) -> str:
 
 
 def _inbounds_word(_printer, op: Operation, *_) -> str:
-    flags = op.inbounds
-    if flags is None or not any(flags.get_values()):
-        return ""
-    return f"inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags.get_values())}]"
+    found = op.properties.get("inbounds")
+    flags = () if found is None else expect(DenseArrayBase, found).get_values()
+    return f"inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags)}]" if any(flags) else ""
 
 
 def _reduction(_printer, op: Operation, *_) -> str:
     """The kind of reduction, unless it is the default: MLIR prints it with the attributes that have no place."""
-    return "" if op.reduction.data is MultimemReductionKind.ADD else f" attributes {{reduction = {op.reduction}}}"
+    is_default = _word(op, "reduction") == MultimemReductionKind.ADD
+    return "" if is_default else f" attributes {{reduction = {op.properties['reduction']}}}"
 
 
 def _predicate(_printer, op: Operation, *_) -> str:
-    return op.predicate.text()
+    return expect(AssumeOp, op).assumption().text()
 
 
 def _dense_constant(printer: EntryPrinter, op: Operation, *_) -> str:
-    return constant_text(op.value, printer.types)
+    return constant_text(expect(ConstantOp, op).value, printer.types)
 
 
 def _passed(printer: EntryPrinter, op: Operation, *_) -> str:
@@ -492,48 +507,52 @@ def _result_type(printer: EntryPrinter, op: Operation, *_) -> str:
 
 
 def _print_types(printer: EntryPrinter, op: Operation, *_) -> str:
-    return f" : {printer.types_of(op.args)}" if op.args else ""
+    arguments = _group(op, "args")
+    return f" : {printer.types_of(arguments)}" if arguments else ""
 
 
 def _index_types(printer: EntryPrinter, op: Operation, *_) -> str:
-    types = [printer.types[index.type] for index in op.index]
+    types = [printer.types[index.type] for index in _group(op, "index")]
     return "".join(f", {type}" for type in (types[:1] if len(set(types)) == 1 else types))
 
 
 def _permutation(_printer, op: Operation, *_) -> str:
-    return f"[{', '.join(map(str, op.permutation.get_values()))}]"
+    return f"[{', '.join(map(str, expect(PermuteOp, op).permutation.get_values()))}]"
 
 
 def _symbol(_printer, op: Operation, *_) -> str:
-    return symbol(op.symbol.root_reference.data)
+    return symbol(expect(GetGlobalOp, op).symbol.root_reference.data)
 
 
 def _sizes(printer: EntryPrinter, op: Operation, *_) -> str:
-    def mixed(dims, values) -> str:
+    def mixed(dims: Dims, values: Sequence[SSAValue]) -> str:
         dynamic = iter(values)
         return ", ".join(printer.names[next(dynamic)] if dim is None else str(dim) for dim in dims)
 
-    view = op.result.type
-    return f"shape = [{mixed(view.shape, op.dynamic_shape)}], strides = [{mixed(view.strides, op.dynamic_strides)}]"
+    made = expect(MakeTensorViewOp, op)
+    view = made.tensor_view()
+    return f"shape = [{mixed(view.shape, made.dynamic_shape)}], strides = [{mixed(view.strides, made.dynamic_strides)}]"
 
 
 def _dynamic_type(printer: EntryPrinter, op: Operation, *_) -> str:
     """The type of the base if it has an attribute, and of the dynamic sizes and strides."""
-    named = [op.base] if op.base.type.element_type.ptr_attr else []
+    base = expect(MakeTensorViewOp, op).base
+    named = [base] if pointer_type(base, "base").ptr_attr else []
     types = printer.types_of([*named, *op.operands[1:2]])
     return f"{types} -> " if types else ""
 
 
 def _identities(printer: EntryPrinter, op: Operation, *_) -> str:
-    return f"[{', '.join(identity_text(value, printer.types) for value in op.identities.data)}]"
+    return f"[{', '.join(identity_text(value, printer.types) for value in expect(Aggregate, op).identities.data)}]"
 
 
 def _combiner(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
-    arguments = ", ".join(f"{printer.names[value]}: {printer.types[value.type]}" for value in op.body.block.args)
-    return f"\n{indent}({arguments}) {printer.region(op.body, indent, None)}"
+    body = expect(Aggregate, op).body
+    arguments = ", ".join(f"{printer.names[value]}: {printer.types[value.type]}" for value in body.block.args)
+    return f"\n{indent}({arguments}) {printer.region(body, indent, None)}"
 
 
-IMPLICIT = {"continue": ContinueOp, "yield": YieldOp}
+IMPLICIT: dict[str, type[TileOperation]] = {"continue": ContinueOp, "yield": YieldOp}
 
 
 def _region(printer: EntryPrinter, op: Operation, argument: str, indent: str) -> str:
@@ -542,24 +561,24 @@ def _region(printer: EntryPrinter, op: Operation, argument: str, indent: str) ->
 
 
 def _else(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
-    if not op.else_region.blocks:
-        return ""
-    return f" else {printer.region(op.else_region, indent, YieldOp)}"
+    region = expect(IfOp, op).else_region
+    return f" else {printer.region(region, indent, YieldOp)}" if region.blocks else ""
 
 
 def _if_types(printer: EntryPrinter, op: Operation, *_) -> str:
     return f" -> ({printer.types_of(op.results)})" if op.results else ""
 
 
-def _carried(printer: EntryPrinter, arguments, values) -> str:
+def _carried(printer: EntryPrinter, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> str:
     pairs = (f"{printer.names[argument]} = {printer.names[value]}" for argument, value in zip(arguments, values))
     return f"iter_values({', '.join(pairs)}) "
 
 
 def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
-    index, *arguments = op.region.block.args
-    lower, upper, step, *values = op.operands
-    unsigned = "unsigned " if op.unsigned_cmp is not None else ""
+    loop = expect(ForOp, op)
+    index, *arguments = loop.region.block.args
+    lower, upper, step, *values = loop.operands
+    unsigned = "unsigned " if loop.unsigned_cmp is not None else ""
     text = (
         f"{unsigned}{printer.names[index]} in ({printer.names[lower]} to {printer.names[upper]}, "
         f"step {printer.names[step]}) : {printer.types[index.type]} "
@@ -572,7 +591,7 @@ def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
 def _loop_header(printer: EntryPrinter, op: Operation, *_) -> str:
     if not op.operands and not op.results:
         return ""
-    carried = _carried(printer, op.region.block.args, op.operands) if op.operands else ""
+    carried = _carried(printer, expect(LoopOp, op).region.block.args, op.operands) if op.operands else ""
     sides = [f"{printer.types_of(values)} " for values in (op.operands, op.results) if values]
     return f"{carried}: {'-> '.join(sides)}"
 

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
@@ -133,7 +134,7 @@ class Reader:
         self.strings = self._offsets(STRINGS, 4)
         self.constants = self._offsets(CONSTANTS, 8)
         self.string_cache: dict[int, StringAttr] = {}
-        self.constant_cache: dict[tuple[int, TileType], DenseConstantAttr] = {}
+        self.constant_cache: dict[tuple[int, Attribute], DenseConstantAttr] = {}
         self.integer_cache: dict[tuple[int, IntegerType], IntegerAttr] = {}
         self.types = TypeTable(self.file, self._offsets(TYPES, 4), self.version)
         self.types.read_all()
@@ -194,6 +195,8 @@ class Reader:
             )
         entry = self.file.part(*self.constants[index])
         raw = entry.take(entry.count("bytes of a constant"), "a constant")
+        if not isinstance(type, TileType):
+            cursor.fail(f"constant {index}: a constant must be a tile of numbers, got {type}", offset=offset)
         try:
             value = DenseConstantAttr(type, raw)
         except VerifyException as problem:
@@ -313,7 +316,7 @@ class Reader:
     def tagged_float(self, cursor: Cursor, _depth) -> FloatAttr:
         offset = cursor.position
         type = self.types.read(cursor, "the type of a float attribute")
-        if isinstance(type, IntegerType) or type not in DTYPE_NAMES:
+        if not isinstance(type, AnyFloat) or type not in DTYPE_NAMES:
             cursor.fail(f"a float attribute cannot have type {type}", offset=offset)
         width = BITS[type]
         bits = cursor.byte("a float value") if width <= 8 else cursor.float_pattern("a float value")
@@ -389,7 +392,7 @@ class Reader:
         return op
 
     def _result_types(self, cursor: Cursor, row: Opcode) -> tuple[Attribute, ...]:
-        count = row.results
+        count = row.results or 0
         if row.counted_results:
             offset = cursor.position
             count = cursor.count("results")
@@ -499,7 +502,7 @@ class Reader:
         flags = self._function_flags(cursor, name.data, offset)
         locations = self.debug.of_function(cursor)
         attributed = self.version >= SINCE["function.attributes"]
-        properties = {"optimization_hints": OptimizationHintsAttr({})}
+        properties: dict[str, Attribute] = {"optimization_hints": OptimizationHintsAttr({})}
         if flags & HAS_HINTS or attributed:
             properties["optimization_hints"] = self._function_hints(cursor)
         if attributed:

@@ -87,10 +87,11 @@ class Names:
         return self.results.get(op, "")
 
     def _number_regions(self, entry: EntryOp) -> None:
+        pending: list[tuple[Region, int, int, int, tuple[set[str], ...]]]
         pending = [(region, 0, 0, 0, ()) for region in entry.regions]
         while pending:
             region, self.values, self.arguments, self.conflicts, self.outer = pending.pop()
-            self.used = set()
+            self.used: set[str] = set()
             self._number_region(region)
             # The sets themselves: a copy for each region would make many loops quadratic.
             scopes = (*self.outer, self.used)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
@@ -37,13 +38,14 @@ from tileiras_build.bytecode.reader import CLASSES, ENUMS, MAX_NESTING, MODULE_N
 from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner, shortened
 from tileiras_build.bytecode.writer import ROWS
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
-from tileiras_build.dialects.cuda_tile.base import SEGMENTS
+from tileiras_build.dialects.cuda_tile.base import SEGMENTS, TileOperation, pointer_type
 from tileiras_build.dialects.cuda_tile.element_types import BITS, is_float
 from tileiras_build.dialects.cuda_tile.enums import RoundingModeAttr, SymbolVisibilityAttr
 from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS
 from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.cuda_tile.types import TileType
 from tileiras_build.dialects.mlir_text import reason
+from tileiras_build.dialects.narrowing import expect
 from tileiras_build.errors import InvalidInput
 
 UNIT = UnitAttr()
@@ -177,7 +179,7 @@ class TextParser:
 
     # Regions
 
-    def region(self, arguments: list[tuple[str, Attribute]], implicit: type | None) -> Region:
+    def region(self, arguments: list[tuple[str, Attribute]], implicit: type[TileOperation] | None) -> Region:
         """A region in braces; a missing terminator is ``implicit`` without operands."""
         self.scan.skip()
         start, outer = self.scan.position, self.values
@@ -196,7 +198,7 @@ class TextParser:
     def arguments(self, rest: Callable[[], None] = lambda: None) -> list[tuple[str, Attribute]]:
         """``(%a: type, %b: type)``; ``rest`` reads what may follow a type."""
         self.scan.expect("(")
-        found = []
+        found: list[tuple[str, Attribute]] = []
         while not self.scan.accept(")"):
             if found:
                 self.scan.expect(",")
@@ -216,7 +218,7 @@ class TextParser:
         if not self.scan.at("{"):
             return DictionaryAttr({})
         start = self.scan.position
-        value = self.scan.bare_attribute()
+        value = expect(DictionaryAttr, self.scan.bare_attribute())
         for key in (key for key in value.data if "." not in key):
             self.scan.fail(f"the attribute '{key}' of a parameter is not one of a dialect", start)
         return value
@@ -228,7 +230,8 @@ class TextParser:
         name = self.scan.symbol() if wrapped else MODULE_NAME
         if wrapped:
             self.scan.expect("{")
-        globals_, entries = [], []
+        globals_: list[Operation] = []
+        entries: list[Operation] = []
         while not (self.scan.at("}") if wrapped else self.scan.at_end()):
             (globals_ if self.scan.at("global") else entries).append(self.item())
         if wrapped:
@@ -256,7 +259,7 @@ class TextParser:
         start = self.scan.position
         name, self.values = self.scan.symbol(), ChainMap()
         arguments, attributes = self.parameters()
-        hints = OptimizationHintsAttr({})
+        hints: Attribute = OptimizationHintsAttr({})
         if self.scan.accept("optimization_hints"):
             self.scan.expect("=")
             hints = self.scan.attribute("optimization_hints")
@@ -318,7 +321,7 @@ class TextParser:
 
     def _elements(self, element_type: Attribute) -> list[int]:
         """The bits of the elements, in order; the brackets only group them."""
-        words = []
+        words: list[int] = []
         while True:
             while self.scan.accept("[") or self.scan.accept("]") or self.scan.accept(","):
                 pass
@@ -353,7 +356,7 @@ def _pack(words: list[int], type: TileType) -> bytes:
     return b"".join(word.to_bytes(size, "little") for word in words)
 
 
-def _option_names(cls: type[Operation]) -> set[str]:
+def _option_names(cls: type[TileOperation]) -> set[str]:
     return {getattr(option, "attribute_name", "") for option in cls.get_irdl_definition().options}
 
 
@@ -578,7 +581,7 @@ def _sizes(p: TextParser, parts: Parts, _) -> None:
 
 
 def _dynamic_type(p: TextParser, parts: Parts, _) -> None:
-    if parts.only("base").type.element_type.ptr_attr:
+    if pointer_type(parts.only("base"), "base").ptr_attr:
         _type(p, parts, "base")
         if not p.scan.accept(","):
             p.scan.expect("->")
@@ -598,12 +601,16 @@ def _identities(p: TextParser, parts: Parts, _) -> None:
 
 
 def _identity(p: TextParser) -> Attribute:
+    p.scan.skip()
+    start = p.scan.position
     text = p.scan.match(NUMBER, "a number")
     if text in ("true", "false"):
         return IntegerAttr(-1 if text == "true" else 0, i1)
     type = p.scan.type() if p.scan.accept(":") else i64
     if isinstance(type, IntegerType):
         return IntegerAttr(int(text, 0), type, truncate_bits=True)
+    if not isinstance(type, AnyFloat):
+        p.scan.fail(f"{shortened(text)} cannot be of type {type}", start)
     return FloatAttr(float_value(int(text, 16), type) if "0x" in text else float(text), type)
 
 
@@ -620,11 +627,17 @@ def _else(p: TextParser, parts: Parts, _) -> None:
 
 
 def _if_types(p: TextParser, parts: Parts, _) -> None:
-    parts.result_types = []
-    if p.scan.accept("->"):
-        p.scan.expect("(")
-        parts.result_types = p.scan.types_list()
-        p.scan.expect(")")
+    parts.result_types = _arrow_types(p)
+
+
+def _arrow_types(p: TextParser) -> list[Attribute]:
+    """``-> (type, type)``, if it is next."""
+    if not p.scan.accept("->"):
+        return []
+    p.scan.expect("(")
+    types = p.scan.types_list()
+    p.scan.expect(")")
+    return types
 
 
 def _carried(p: TextParser) -> tuple[list[str], list[SSAValue]]:
@@ -650,8 +663,8 @@ def _for_header(p: TextParser, parts: Parts, _) -> None:
     p.scan.expect(") :")
     type = p.scan.type()
     names, parts.operands["init_values"] = _carried(p)
-    _if_types(p, parts, None)
-    parts.block_arguments = [(index, type), *zip(names, parts.result_types)]
+    parts.result_types = types = _arrow_types(p)
+    parts.block_arguments = [(index, type), *zip(names, types)]
 
 
 def _loop_header(p: TextParser, parts: Parts, _) -> None:

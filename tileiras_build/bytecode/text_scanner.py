@@ -48,7 +48,8 @@ class Scanner:
         raise InvalidInput(id, message, location=Location(self.name or "<text>", line, column))
 
     def skip(self) -> None:
-        self.position = BLANK.match(self.text, self.position).end()
+        if (blank := BLANK.match(self.text, self.position)) is not None:
+            self.position = blank.end()
 
     def at(self, text: str) -> bool:
         """Whether ``text`` is next."""

@@ -100,12 +100,15 @@ class TypeTable:
     def _parse(self, cursor: Cursor) -> Attribute:
         offset = cursor.position
         tag = cursor.varint("a type tag")
-        since, type = PLAIN_TYPES.get(tag, (None, None))
-        since, parse = COMPOSITE_TYPES.get(tag, (since, None))
-        if since is None:
+        if (plain := PLAIN_TYPES.get(tag)) is not None:
+            since, type = plain
+            self._require(since, f"type tag {tag}", cursor, offset)
+            return type
+        if (composite := COMPOSITE_TYPES.get(tag)) is None:
             cursor.fail(f"unknown type tag {tag}", offset=offset)
+        since, parse = composite
         self._require(since, f"type tag {tag}", cursor, offset)
-        return type if parse is None else parse(self, cursor)
+        return parse(self, cursor)
 
     def _flag(self, cursor: Cursor, since: Version) -> bool:
         """The flags of optional parameters, of which no type has more than one."""

@@ -16,11 +16,14 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
     FunctionType,
     IntegerAttr,
+    IntegerType,
     StringAttr,
+    SymbolRefAttr,
     UnitAttr,
     i1,
     i32,
@@ -68,6 +71,8 @@ from tileiras_build.dialects.cuda_tile.location import (
 from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.cuda_tile.types import PointerType, TensorViewType, TileType
 from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
+from tileiras_build.dialects.ir import segment_sizes
+from tileiras_build.dialects.narrowing import Kind, expect
 from tileiras_build.errors import InvalidInput
 
 PADDING = b"\xcb"
@@ -284,6 +289,15 @@ class Writer:
 
     # Debug attributes
 
+    def debug_file(self, value: DIFileAttr) -> bytes:
+        return b"\x02" + self.string(value.file_name) + self.string(value.directory)
+
+    def lexical_block(self, value: DILexicalBlockAttr) -> bytes:
+        return b"\x03" + self.scope(value.scope) + self.scope(value.file) + varint(value.line) + varint(value.column)
+
+    def place(self, value: DILocAttr) -> bytes:
+        return b"\x04" + self.scope(value.scope) + self.string(value.file) + varint(value.line) + varint(value.column)
+
     def subprogram(self, value: DISubprogramAttr) -> bytes:
         known = (
             b"\x05"
@@ -312,7 +326,7 @@ class Writer:
         return TAGGED_WRITERS[_class(value, TAGGED_WRITERS)](self, value)
 
     def tagged_integer(self, value: IntegerAttr) -> bytes:
-        width = value.type.width.data
+        width = expect(IntegerType, value.type).width.data
         number = value.value.data & (1 << width) - 1
         return b"\x01" + self.type(value.type) + (bytes([number]) if width == 1 else varint(number))
 
@@ -340,11 +354,14 @@ class Writer:
             for target, hints in value.data
         )
 
-    def attribute(self, kind: str, value: Attribute, rank: int) -> bytes:
+    def attribute(self, kind: str, value: Attribute | None, rank: int = 0) -> bytes:
         """A property of an operation; ``rank`` is the number of flags that an absent array of them stands for."""
+        if value is None:
+            assert kind == "bools", f"an attribute of kind {kind} is missing"
+            return integers([0] * rank, 1)
         if isinstance(value, EnumAttr):
             return varint(type(value).instances.index(value))
-        return ATTRIBUTE_WRITERS[kind](self, value, rank)
+        return ATTRIBUTE_WRITERS[kind](self, value)
 
     # Operations
 
@@ -429,7 +446,7 @@ class Writer:
         out += varint(op.alignment.value.data)
         if self.version < SINCE["global.visibility"]:
             return out
-        return out + self.attribute("SymbolVisibility", op.symbol_visibility, 0) + varint(int(op.constant is not None))
+        return out + self.attribute("SymbolVisibility", op.symbol_visibility) + varint(int(op.constant is not None))
 
     def debug_section(self) -> bytes:
         out = bytearray(varint(len(self.locations)))
@@ -474,7 +491,20 @@ class Writer:
         return bytes(out) + b"\x00"
 
 
-def _class(value: Attribute, table: dict[type, Callable]) -> type:
+Encode = Callable[["Writer", Attribute], bytes]
+
+
+def _of(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> Encode:
+    """``encode`` for a table whose rows take attributes of different classes."""
+    return lambda writer, value: encode(writer, expect(kind, value))
+
+
+def _row(kind: type[Kind], encode: Callable[[Writer, Kind], bytes]) -> tuple[type, Encode]:
+    """A row of a table by class."""
+    return kind, _of(kind, encode)
+
+
+def _class(value: Attribute, table: dict[type, Encode]) -> type:
     kind = type(value)
     if kind not in table:
         raise InvalidInput("bytecode-unwritable", f"{value} cannot be written as Tile IR bytecode")
@@ -495,10 +525,10 @@ def _groups(op: Operation, row: Opcode) -> dict[str, tuple[SSAValue, ...]]:
     """The operands of each group by name."""
     operands = tuple(op.operands)
     if row.segmented and SEGMENTS in op.properties:
-        sizes = op.properties[SEGMENTS].get_values()
+        sizes = segment_sizes(op)
     else:
         fixed = sum(operand.arity == "1" for operand in row.operands)
-        sizes = [1 if operand.arity == "1" else len(operands) - fixed for operand in row.operands]
+        sizes = tuple(1 if operand.arity == "1" else len(operands) - fixed for operand in row.operands)
     groups, start = {}, 0
     for operand, size in zip(row.operands, sizes):
         groups[operand.name] = operands[start : start + size]
@@ -506,62 +536,68 @@ def _groups(op: Operation, row: Opcode) -> dict[str, tuple[SSAValue, ...]]:
     return groups
 
 
-ATTRIBUTE_WRITERS: dict[str, Callable[[Writer, Attribute, int], bytes]] = {
-    "i32": lambda writer, value, _: varint(value.value.data & (1 << 32) - 1),
-    "i64": lambda writer, value, _: varint(value.value.data & (1 << 64) - 1),
-    "bool": lambda writer, value, _: bytes([value.value.data & 1]),
-    "string": lambda writer, value, _: writer.string(value.data),
-    "symbol": lambda writer, value, _: writer.string(value.root_reference.data),
-    "dense": lambda writer, value, _: writer.constant(value),
-    "i32s": lambda writer, value, _: integers(value.get_values(), 4),
-    "bools": lambda writer, value, rank: integers(
-        [0] * rank if value is None else [int(flag != 0) for flag in value.get_values()], 1
-    ),
-    "array": lambda writer, value, _: varint(len(value.data)) + b"".join(map(writer.tagged, value.data)),
-    "predicate": lambda writer, value, _: writer.tagged(value),
-    "hints": lambda writer, value, _: writer.hints(value),
+def _array(writer: Writer, value: ArrayAttr) -> bytes:
+    return varint(len(value.data)) + b"".join(map(writer.tagged, value.data))
+
+
+def _boolean_or_integer(writer: Writer, value: IntegerAttr) -> bytes:
+    return b"\x03" + bytes([value.value.data & 1]) if value.type == i1 else writer.tagged_integer(value)
+
+
+ATTRIBUTE_WRITERS: dict[str, Encode] = {
+    "i32": _of(IntegerAttr, lambda _, value: varint(value.value.data & (1 << 32) - 1)),
+    "i64": _of(IntegerAttr, lambda _, value: varint(value.value.data & (1 << 64) - 1)),
+    "bool": _of(IntegerAttr, lambda _, value: bytes([value.value.data & 1])),
+    "string": _of(StringAttr, lambda writer, value: writer.string(value.data)),
+    "symbol": _of(SymbolRefAttr, lambda writer, value: writer.string(value.root_reference.data)),
+    "dense": _of(DenseConstantAttr, Writer.constant),
+    "i32s": _of(DenseArrayBase, lambda _, value: integers(value.get_values(), 4)),
+    "bools": _of(DenseArrayBase, lambda _, value: integers([int(flag != 0) for flag in value.get_values()], 1)),
+    "array": _of(ArrayAttr, _array),
+    "predicate": Writer.tagged,
+    "hints": _of(OptimizationHintsAttr, Writer.hints),
 }
 
-TYPE_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
-    PointerType: Writer.pointer,
-    TileType: Writer.tile,
-    TensorViewType: Writer.tensor_view,
-    PartitionViewType: Writer.partition_view,
-    FunctionType: Writer.function_type,
-    GatherScatterViewType: Writer.gather_scatter_view,
-    StridedViewType: Writer.strided_view,
-}
+TYPE_WRITERS: dict[type, Encode] = dict(
+    (
+        _row(PointerType, Writer.pointer),
+        _row(TileType, Writer.tile),
+        _row(TensorViewType, Writer.tensor_view),
+        _row(PartitionViewType, Writer.partition_view),
+        _row(FunctionType, Writer.function_type),
+        _row(GatherScatterViewType, Writer.gather_scatter_view),
+        _row(StridedViewType, Writer.strided_view),
+    )
+)
 
 # Attribute -> what is written; the first byte is the tag (Tile IR BytecodeAttrOpcodes.td).
-TAGGED_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
-    IntegerAttr: lambda writer, value: (
-        b"\x03" + bytes([value.value.data & 1]) if value.type == i1 else writer.tagged_integer(value)
-    ),
-    FloatAttr: Writer.tagged_float,
-    StringAttr: lambda writer, value: b"\x05" + writer.string(value.data),
-    ArrayAttr: lambda writer, value: b"\x06" + ATTRIBUTE_WRITERS["array"](writer, value, 0),
-    DenseConstantAttr: lambda writer, value: b"\x07" + writer.type(value.type) + writer.constant(value),
-    DivByAttr: Writer.div_by,
-    SameElementsAttr: lambda writer, value: b"\x09" + integers(value.values, 8),
-    DictionaryAttr: lambda writer, value: b"\x0a" + writer.dictionary(dict(value.data)),
-    OptimizationHintsAttr: lambda writer, value: b"\x0b" + writer.hints(value),
-    BoundedAttr: Writer.bounded,
-    UnitAttr: lambda writer, value: b"\x03\x01",
-}
+TAGGED_WRITERS: dict[type, Encode] = dict(
+    (
+        _row(IntegerAttr, _boolean_or_integer),
+        _row(FloatAttr, Writer.tagged_float),
+        _row(StringAttr, lambda writer, value: b"\x05" + writer.string(value.data)),
+        _row(ArrayAttr, lambda writer, value: b"\x06" + _array(writer, value)),
+        _row(DenseConstantAttr, lambda writer, value: b"\x07" + writer.type(value.type) + writer.constant(value)),
+        _row(DivByAttr, Writer.div_by),
+        _row(SameElementsAttr, lambda _, value: b"\x09" + integers(value.values, 8)),
+        _row(DictionaryAttr, lambda writer, value: b"\x0a" + writer.dictionary(dict(value.data))),
+        _row(OptimizationHintsAttr, lambda writer, value: b"\x0b" + writer.hints(value)),
+        _row(BoundedAttr, Writer.bounded),
+        _row(UnitAttr, lambda *_: b"\x03\x01"),
+    )
+)
 
-DEBUG_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
-    DICompileUnitAttr: lambda writer, value: b"\x01" + writer.scope(value.file),
-    DIFileAttr: lambda writer, value: b"\x02" + writer.string(value.file_name) + writer.string(value.directory),
-    DILexicalBlockAttr: lambda writer, value: (
-        b"\x03" + writer.scope(value.scope) + writer.scope(value.file) + varint(value.line) + varint(value.column)
-    ),
-    DILocAttr: lambda writer, value: (
-        b"\x04" + writer.scope(value.scope) + writer.string(value.file) + varint(value.line) + varint(value.column)
-    ),
-    DISubprogramAttr: Writer.subprogram,
-    CallSiteLocAttr: Writer.call_site,
-    UnknownLocAttr: lambda writer, value: b"\x00",
-}
+DEBUG_WRITERS: dict[type, Encode] = dict(
+    (
+        _row(DICompileUnitAttr, lambda writer, value: b"\x01" + writer.scope(value.file)),
+        _row(DIFileAttr, Writer.debug_file),
+        _row(DILexicalBlockAttr, Writer.lexical_block),
+        _row(DILocAttr, Writer.place),
+        _row(DISubprogramAttr, Writer.subprogram),
+        _row(CallSiteLocAttr, Writer.call_site),
+        _row(UnknownLocAttr, lambda *_: b"\x00"),
+    )
+)
 
 
 def _text(version: Version) -> str:

@@ -8,6 +8,7 @@ stage n mod S with phase (n div S) mod 2. Along such a run:
 - an item is read only after its wait and before its release, and released only when no product that reads it is under way;
 - releases come in order, and early enough: item n is waited for after item n - S is released, else nobody fills it;
 - a sum in tensor memory is waited for after what fills it was issued, each time with the other phase;
+- scales in tensor memory are those of a product's iteration, and not overwritten too early (``tensor_scales.py``);
 - where an agent of its own issues products, its sums are items too: a product adds to the one that is acquired and not
   yet filled, each is filled once, and the agents that compute read one that they waited for and did not release. All
   agents together, each going on as far as mbarriers let it, come to their ends.
@@ -29,6 +30,7 @@ from ..dialects.nv_tileas.types import PipelineType
 from ..pipeline.shared.accessors import expect, given, number_of, owner, row
 from .program_paths import LOOPS, kernels_of
 from .program_runs import ProgramRun
+from .tensor_scales import TensorScales
 
 # How often the outermost loops of a run go round, and those inside them.
 TRIPS = (*((trips, trips) for trips in (0, 1, 2, 3, 7, 13)), (1, 0), (3, 0), (2, 1), (5, 2))
@@ -36,11 +38,16 @@ ARMS = (0, 1)
 PIPELINE = "nv_tileas.async.pipeline."
 PRODUCT, COMMIT = "nv_tileas.async.umma", "nv_tileas.async.umma_commit"
 TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+STORE_SCALES, COPY_SCALES = "nv_tileas.store_scales", "nv_tileas.async.copy_scales"
+GROUPS = 4  # of iterations that share scales, after which their ring has turned
 COMPARE = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
     "sge": lambda a, b: a >= b, "uge": lambda a, b: a >= b,
 }  # fmt: skip
-ARITHMETIC = {"arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.shrui": lambda a, b: a >> b}
+ARITHMETIC = {
+    "arith.addi": lambda a, b: a + b, "arith.subi": lambda a, b: a - b, "arith.muli": lambda a, b: a * b,
+    "arith.shrui": lambda a, b: a >> b, "arith.andi": lambda a, b: a & b, "arith.remui": lambda a, b: a % b,
+}  # fmt: skip
 
 
 def check_pipelines(module: ModuleOp) -> int:
@@ -51,12 +58,18 @@ def check_pipelines(module: ModuleOp) -> int:
         count += sum(op.name == PIPELINE + "create" for op in kernel.walk())
         for switch in switches:
             places = _Places(_pipelines_of(kernel), _sums_of(kernel))
-            for trips in TRIPS:
+            for trips in (*TRIPS, *_trips_of_groups(kernel)):
                 bounds = _assumed_bounds(kernel, trips)
                 for arm in ARMS:
                     agents = [_Agent(kernel, trips, arm, places, bounds) for _ in switch.regions]
                     _check(switch, agents)
     return count
+
+
+def _trips_of_groups(kernel: Operation) -> list[tuple[int, int]]:
+    """Trips after which a ring of groups of iterations has turned, where there is one."""
+    most = max((row(op).scale_steps for op in kernel.walk() if op.name == PRODUCT), default=1)
+    return [(GROUPS * most + 1, 3), (3, GROUPS * most + 1)] if most > 1 else []
 
 
 def _check(switch: Operation, agents: list[_Agent]) -> None:
@@ -73,8 +86,8 @@ def _check_ends(pipeline: SSAValue, agents: list[_Agent]) -> None:
         sum(counts(agent).get(pipeline, 0) for agent in agents)
         for counts in (lambda agent: agent.acquired, lambda agent: agent.filled, lambda agent: agent.waited)
     )
-    reused = any(pipeline in agent.acquired for agent in agents)
-    if acquired != waited and (reused or not filled):
+    reused, producers = any(pipeline in agent.acquired for agent in agents), _producers(pipeline)
+    if acquired != producers * waited and (reused or not filled):
         agents[0].fail(f"{acquired} items are acquired, {waited} are waited for")
     if reused and filled and filled != acquired:
         agents[0].fail(f"{acquired} items are acquired, {filled} are filled")
@@ -82,21 +95,36 @@ def _check_ends(pipeline: SSAValue, agents: list[_Agent]) -> None:
 
 def _check_progress(agents: list[_Agent]) -> None:
     """Let each agent go on while what it waits for has happened: it waits in vain only if all are at their ends."""
-    done: dict[tuple[str, SSAValue], int] = defaultdict(int)
+    done = _Done(agents)
     at = [0] * len(agents)
     moving = True
     while moving:
         moving = False
         for number, agent in enumerate(agents):
             while at[number] < len(agent.events) and agent.events[at[number]].may_happen(done):
-                event = agent.events[at[number]]
-                done[event.kind, event.pipeline] += 1
+                done.add(number, agent.events[at[number]])
                 at[number] += 1
                 moving = True
     for number, agent in enumerate(agents):
         if at[number] < len(agent.events):
             event = agent.events[at[number]]
-            agent.fail(f"{event.kind} of item {done[event.kind, event.pipeline]} waits for ever")
+            agent.fail(f"{event.kind} of item {done.count(event.kind, event.pipeline)} waits for ever")
+
+
+class _Done:
+    """How many events of a kind have happened in a pipeline: in each of the agents in which there are some."""
+
+    def __init__(self, agents: list[_Agent]):
+        self.counts: dict[tuple[str, SSAValue], dict[int, int]] = defaultdict(dict)
+        for number, agent in enumerate(agents):
+            for event in agent.events:
+                self.counts[event.kind, event.pipeline][number] = 0
+
+    def add(self, agent: int, event: _Event) -> None:
+        self.counts[event.kind, event.pipeline][agent] += 1
+
+    def count(self, kind: str, pipeline: SSAValue) -> int:
+        return min(self.counts[kind, pipeline].values(), default=0)
 
 
 @dataclass(frozen=True)
@@ -108,8 +136,8 @@ class _Event:
     needs: str = ""
     count: int = 0
 
-    def may_happen(self, done: dict[tuple[str, SSAValue], int]) -> bool:
-        return done[self.needs, self.pipeline] >= self.count
+    def may_happen(self, done: _Done) -> bool:
+        return self.count <= 0 or done.count(self.needs, self.pipeline) >= self.count
 
 
 @dataclass(frozen=True)
@@ -134,6 +162,9 @@ class _Agent(ProgramRun):
         self.released: dict[SSAValue, int] = defaultdict(int)
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.under_way: list[set[tuple[SSAValue, int]]] = []
+        self.scales = TensorScales(self)
+        self.readers: dict[tuple[SSAValue, int], dict] = {}  # of scales, when an item was filled
+        self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that is copied
         self.events: list[_Event] = []
         self.pipelines, self.sums, self.assumed = places.pipelines, places.sums, assumed
         for op in kernel.regions[0].blocks[0].ops:
@@ -189,6 +220,7 @@ class _Agent(ProgramRun):
         if pipeline not in self.filled and item - self.released[pipeline] >= stages:
             self.fail(f"item {item} is waited for while {stages} others are not released")
         self.events.append(_Event("wait", pipeline, "fill", item + 1))
+        self.scales.finish(self.readers.pop((pipeline, item), {}))
         self.waited[pipeline] += 1
 
     def release(self, op: TableOperation) -> None:
@@ -210,6 +242,7 @@ class _Agent(ProgramRun):
         self.events.append(_Event("release", pipeline))
 
     def _fill_item(self, pipeline: SSAValue) -> None:
+        self.readers[pipeline, self.filled[pipeline]] = dict(self.scales.readers)
         self.filled[pipeline] += 1
         self.events.append(_Event("fill", pipeline))
 
@@ -250,6 +283,8 @@ class _Agent(ProgramRun):
             self.wait(op)
         self._items(op)
         self._expect(op, self.released[op.pipeline])
+        if op.lhs_scale is not None:
+            self._use_scales(op)
         self._release_item(op.pipeline)
         if op.ready is not None:
             self._fill_item(op.ready)
@@ -272,8 +307,50 @@ class _Agent(ProgramRun):
                 self.fail(f"sum {item} is filled and not acquired")
         self._fill_item(op.ready)
 
+    # ---- scales ------------------------------------------------------------------------------------------------
+    def commit_copies(self, op: TableOperation) -> None:
+        """What this warp fills is what it acquired last."""
+        item = self.filled[op.pipeline]
+        self._expect(op, item)
+        if self.acquired[op.pipeline] != item + 1:
+            self.fail(f"item {item} is filled and not acquired")
+        self._fill_item(op.pipeline)
+
+    def store_scales(self, op: TableOperation) -> None:
+        pipeline = self.pipelines[op.buffer]
+        item, stage = self.filled[pipeline], self.numbers.get(op.stage)
+        if self.acquired[pipeline] != item + 1 or stage != item % _stages(pipeline):
+            self.fail(f"scales are written to stage {stage}, which is not acquired for item {item}")
+
+    def copy_scales(self, op: TableOperation) -> None:
+        stage = self.numbers.get(op.stage)
+        self._item(op, op.source, stage)
+        self.scales.copy(op.dest, stage)
+        self.copied[op.dest] = self.pipelines[op.source]
+
+    def _use_scales(self, op: TableOperation) -> None:
+        """Those of a copied stage are there until it is given back."""
+        stage = self.scales.use(op, self.released[op.pipeline])
+        if (pipeline := self.copied.get(op.lhs_scale)) is not None:
+            held = range(self.released[pipeline], self.waited[pipeline])
+            if all(item % _stages(pipeline) != stage for item in held):
+                self.fail(f"a product reads scales in place {stage}, which holds none that were not given back")
+
+    def empty(self, op: TableOperation) -> None:
+        """A commit gives the stage of scales back, once the products before it are done."""
+        item = self.released[op.pipeline]
+        self._expect(op, item)
+        if item >= self.waited[op.pipeline]:
+            self.fail(f"item {item} is released before it is waited for")
+        self._release_item(op.pipeline)
+
+    def meet(self, op: TableOperation) -> None:
+        self.scales.meet()
+
     def use_sum(self, op: TableOperation) -> None:
         """A tile in tensor memory that has stages is that of an item which was waited for and is not released."""
+        if "line_dim" in op.attributes:
+            return self.scales.store(op)
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
         if tile not in self.sums:
             return
@@ -281,6 +358,10 @@ class _Agent(ProgramRun):
         held = range(self.released[pipeline], self.waited[pipeline])
         if all(item % _stages(pipeline) != stage for item in held):
             self.fail(f"{op.name} of stage {stage}, which holds no sum that was waited for and is not released")
+
+
+def _producers(pipeline: SSAValue) -> int:
+    return number_of(owner(pipeline), "producers", absent=1)
 
 
 def _stages(pipeline: SSAValue) -> int:
@@ -323,9 +404,11 @@ def _constant(value: SSAValue, other: int) -> int:
 
 
 def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
-    """The pipeline of each buffer: the one whose stages the loads to it fill."""
+    """The pipeline of each buffer: the one whose stages the loads to it fill, or of scales what is told behind the store."""
     loads = [row(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
-    return {load.buffer: load.pipeline for load in loads}
+    stores = [row(op) for op in kernel.walk() if op.name == STORE_SCALES]
+    told = {store.buffer: row(store.next_op).pipeline for store in stores}
+    return {load.buffer: load.pipeline for load in loads} | told
 
 
 def _sums_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
@@ -345,6 +428,11 @@ STEPS = {
     PIPELINE + "producer_acquire": _Agent.acquire,
     PIPELINE + "consumer_wait": _Agent.wait,
     PIPELINE + "consumer_release": _Agent.release,
+    PIPELINE + "producer_commit": _Agent.commit_copies,
+    STORE_SCALES: _Agent.store_scales,
+    COPY_SCALES: _Agent.copy_scales,
+    "nv_tileas.async.umma_release": _Agent.empty,
+    "nv_tileas.barrier": _Agent.meet,
     "nv_tileas.local_load": _Agent.read,
     "nv_tileas.async.dot": _Agent.multiply,
     "nv_tileas.async.dot_wait": _Agent.finish,

@@ -84,10 +84,12 @@ class ProgramRun:
         return [self.numbers.get(value) for value in values]
 
     def number(self, op: Operation) -> int | None:
-        """The result of an operation on integers; None where it is not known."""
+        """The result of an operation on integers, of a selection if the value that it takes is known; None where it is not."""
         if op.name == "arith.constant":
             value = op.properties["value"]
             return value.value.data if isinstance(value, IntegerAttr) else None
+        if op.name == "arith.select" and (condition := self.numbers.get(op.operands[0])) is not None:
+            return self._known([op.operands[1 if condition else 2]])[0]
         values = [number for number in self._known(op.operands) if number is not None]
         if len(values) < len(op.operands) or not values:
             return None

@@ -88,12 +88,6 @@ class _Run(ProgramRun):
         elif (number := self.number(op)) is not None:
             self.numbers[op.results[0]] = number
 
-    def number(self, op: Operation) -> int | None:
-        """As of every run; a selection is known if the value that it takes is."""
-        if op.name == "arith.select" and (condition := self.numbers.get(op.operands[0])) is not None:
-            return self.numbers.get(op.operands[1 if condition else 2])
-        return super().number(op)
-
     # ---- events --------------------------------------------------------------------------------------------------
     def _place(self, op: Operation) -> Place:
         buffer, stage = row(op).buffer, self.numbers.get(row(op).stage)

@@ -11,7 +11,7 @@ Rules beside:
 - between lanes of a warp, bar.warp.sync, and every barrier of the warp, orders;
 - the async proxy (bulk copies, operands of wgmma, tcgen05.mma and .cp) sees writes of ordinary stores only over a fence.proxy.async: a second
   vector clock counts what also passed one, on either side of the synchronisation;
-- of columns of tensor memory each warp's last tcgen05.ld or .st counts: a product that writes there must come after it.
+- of columns of tensor memory each warp's last tcgen05.ld or .st counts: a product or copy that writes there must come after it.
 
 ``race_clocks.py`` keeps the clocks; this file what they say of accesses.
 """

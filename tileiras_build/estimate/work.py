@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from .trace import Observed, WarpTrace
 
 ASYNC_LOADS = ("UTMALDG", "UBLKCP")
 ASYNC_STORES = ("UTMASTG", "UTMAREDG", "UBLKRED")
+_COPIED = re.compile(r"(?:\d+x)?(\d+)dp(\d+)bit")  # UTCCP.T.S.4x32dp128bit
 _TENSOR_MEMORY = {"LDTM": TENSOR_MEMORY_READ, "STTM": TENSOR_MEMORY_WRITE}
 
 
@@ -106,6 +108,8 @@ class Accountant:
             one = self.code.instructions[n]
             if one.opcode in _TENSOR_MEMORY:
                 found.tensor_memory += passes * _tensor_memory_bytes(one) / _TENSOR_MEMORY[one.opcode]
+            if one.opcode == "UTCCP":
+                found.shared += passes * _copied_bytes(one) / SHARED_BYTES
             if is_product(one) and not one.opcode.startswith("UTC"):
                 self._add_product(found, one, None, passes)
 
@@ -156,6 +160,12 @@ def expected_bytes(one: Instruction, told: dict[str, int | None]) -> int:
     if "ARRIVE" not in one.modifiers or any(modifier.endswith("T0") for modifier in one.modifiers):
         return 0
     return told.get("word") or 0
+
+
+def _copied_bytes(one: Instruction) -> int:
+    """What a copy to tensor memory reads of shared memory: so many lanes of so many bits, as its name says, once."""
+    shape = _COPIED.fullmatch(one.modifiers[-1]) if one.modifiers else None
+    return int(shape[1]) * int(shape[2]) // 8 if shape else 0
 
 
 def _tensor_memory_bytes(one: Instruction) -> int:

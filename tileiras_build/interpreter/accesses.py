@@ -20,7 +20,7 @@ from ..dialects.cuda_tile.ops_memory import (
     StorePtrTkoOp,
 )
 from .faults import fault
-from .formats import F64, FORMATS, held, storage_bits, to_float64, to_words
+from .formats import F64, FORMATS, element_of, held, pointee_of, storage_bits, to_float64, to_words
 from .integers import to_int64, wrap
 from .machine import Frame, handles
 from .rounding import EVEN, compute
@@ -50,7 +50,7 @@ def _unspecified(frame: Frame, mask: np.ndarray, element_type: Attribute) -> np.
 @handles(LoadPtrTkoOp)
 def load_pointers(frame: Frame, op: LoadPtrTkoOp):
     addresses, mask = _selected(frame, op, op.source)
-    element_type, padding = op.result.type.element_type, frame.get(op.padding_value)
+    element_type, padding = element_of(op.result), frame.get(op.padding_value)
     values = np.array(padding) if padding is not None else _unspecified(frame, mask, element_type)
     values[mask] = frame.load(addresses[mask], element_type)
     return values, None
@@ -59,7 +59,7 @@ def load_pointers(frame: Frame, op: LoadPtrTkoOp):
 @handles(StorePtrTkoOp)
 def store_pointers(frame: Frame, op: StorePtrTkoOp):
     addresses, mask = _selected(frame, op, op.destination)
-    frame.store(addresses[mask], np.asarray(frame.get(op.value))[mask], op.value.type.element_type)
+    frame.store(addresses[mask], np.asarray(frame.get(op.value))[mask], element_of(op.value))
     return None
 
 
@@ -118,7 +118,7 @@ def _modify(frame: Frame, addresses: np.ndarray, element_type: Attribute, change
 @handles(AtomicRMWTkoOp)
 def atomic_modify(frame: Frame, op: AtomicRMWTkoOp):
     addresses, mask = _selected(frame, op, op.pointers)
-    element_type, change = op.arg.type.element_type, MODES[op.mode.data]
+    element_type, change = element_of(op.arg), MODES[op.mode.data]
     values = np.asarray(frame.get(op.arg))[mask]
     result = _unspecified(frame, mask, element_type)
     result[mask] = _modify(
@@ -131,7 +131,7 @@ def atomic_modify(frame: Frame, op: AtomicRMWTkoOp):
 def atomic_compare_and_swap(frame: Frame, op: AtomicCASTkoOp):
     """The comparison is one of bits, also for floats; a masked element gives its ``cmp``."""
     addresses, mask = _selected(frame, op, op.pointers)
-    element_type = op.val.type.element_type
+    element_type = element_of(op.val)
     expected, values = (np.asarray(frame.get(operand))[mask] for operand in (op.cmp, op.val))
 
     def change(old, chosen):
@@ -160,7 +160,7 @@ def atomic_reduce(frame: Frame, op: AtomicRedViewTkoOp):
 
 @handles(AllocaOp)
 def allocate(frame: Frame, op: AllocaOp):
-    size = -(-op.num_elem.value.data * storage_bits(op.result.type.element_type.pointee_type) // 8)
+    size = -(-op.num_elem.value.data * storage_bits(pointee_of(op.result)) // 8)
     content = frame.choice.arbitrary(np.dtype(np.uint8), (size,))
     return np.asarray(frame.launch.allocate(content, op.alignment.value.data), np.uint64)
 
@@ -199,7 +199,7 @@ def _print_value(expression: str, value: np.ndarray, element_type: Attribute) ->
 
 @handles(PrintTkoOp)
 def print_values(frame: Frame, op: PrintTkoOp):
-    operands = iter([(frame.get(value), value.type.element_type) for value in op.args])
+    operands = iter([(frame.get(value), element_of(value)) for value in op.args])
     frame.launch.output(
         FORMAT.sub(lambda match: "%" if match[0] == "%%" else _print_value(match[0], *next(operands)), op.str.data)
     )

@@ -28,7 +28,8 @@ from ..dialects.cuda_tile.ops_conversion import (
 from ..dialects.cuda_tile.ops_float import FLOAT_OPS
 from ..dialects.cuda_tile.ops_integer import INTEGER_OPS
 from ..dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, OffsetOp, SelectOp
-from .formats import held
+from ..dialects.narrowing import expect
+from .formats import element_of, held
 from .machine import Frame, handles
 
 Tiles = tuple[np.ndarray, ...]
@@ -45,7 +46,7 @@ def _combine(frame: Frame, block: Block, earlier: Sequence[np.ndarray], later: S
     if all(type(op) in ELEMENTWISE for op in block.ops):
         frame.bind(block.args, arguments)
         return tuple(np.broadcast_to(value, shape) for value in frame.run(block).values)
-    results = [np.empty(shape, held(value.type.element_type)) for value in block.last_op.operands]
+    results = [np.empty(shape, held(element_of(value))) for value in expect(YieldOp, block.last_op).operands]
     for place in np.ndindex(shape):
         frame.bind(block.args, [np.asarray(value[place]) for value in arguments])
         for result, value in zip(results, frame.run(block).values):
@@ -90,7 +91,7 @@ def reduce(frame: Frame, op: ReduceOp):
 
 def _scan_in_turn(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
     """Prefixes one after the other."""
-    rows = [[tile[0] for tile in tiles]]
+    rows: list[Tiles] = [tuple(tile[0] for tile in tiles)]
     for index in range(1, len(tiles[0])):
         following = [tile[index] for tile in tiles]
         rows.append(_nested(frame, partial(_combine, frame, block, rows[-1], following), 2))

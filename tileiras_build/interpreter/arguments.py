@@ -15,9 +15,9 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.cuda_tile.types import PointerType
 from ..errors import InvalidInput
-from .formats import HELD, is_integer, storage_bits, to_words
+from .formats import HELD, element_of, is_integer, storage_bits, to_words
 from .inputs import Buffer, Inputs, aligned, pack_scalar, random_elements
-from .machine import find_entry
+from .machine import find_entry, three_axes
 
 TYPE_NAMES: dict[str, Attribute] = {str(element_type): element_type for element_type in HELD}
 ARRAY = re.compile(r"(?P<type>[A-Za-z]\w*):(?P<shape>\d+(?:x\d+)*)(?::(?P<seed>\d+))?")
@@ -70,7 +70,7 @@ def _row_major(shape: tuple[int, ...]) -> list[int]:
 
 def bind_arguments(module: Operation, entry: str, texts: Sequence[str], grid: tuple[int, int, int]) -> Inputs:
     """The launch that the texts describe; raises InvalidInput for a text that does not fit its parameter."""
-    parameters = [argument.type.element_type for argument in find_entry(module, entry).body.block.args]
+    parameters = [element_of(argument) for argument in find_entry(module, entry).body.block.args]
     inputs, waiting = Inputs(grid, [], [], {}), list(texts)
     while waiting and len(inputs.params) < len(parameters):
         text, element_type = waiting.pop(0), parameters[len(inputs.params)]
@@ -119,7 +119,7 @@ def parse_grid(text: str) -> tuple[int, int, int]:
     """``4`` or ``4,2`` or ``4,2,1``."""
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", text):
         raise InvalidInput("launch-grid", f"the grid {text!r} is not one to three positive numbers between commas")
-    return (*map(int, text.split(",")), 1, 1)[:3]
+    return three_axes([*map(int, text.split(","))])
 
 
 def save_buffers(inputs: Inputs, folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ import numpy as np
 from ..dialects.cuda_tile.ops_control import BreakOp, ContinueOp, ForOp, IfOp, LoopOp, ReturnOp, YieldOp
 from ..dialects.cuda_tile.ops_module import GetGlobalOp, GetNumTileBlocksOp, GetTileBlockIdOp
 from .faults import fault
+from .formats import element_of
 from .integers import to_python
 from .machine import Exit, Frame, handles
 
@@ -19,7 +20,7 @@ def terminate(frame: Frame, op) -> Exit:
 @handles(ForOp)
 def run_for(frame: Frame, op: ForOp):
     signed = "unsignedCmp" not in op.properties
-    element_type = op.lower_bound.type.element_type
+    element_type = element_of(op.lower_bound)
     low, high, step = (
         to_python(frame.get(value), element_type, signed) for value in (op.lower_bound, op.upper_bound, op.step)
     )

@@ -30,9 +30,11 @@ from .formats import (
     F64,
     FNV8,
     FORMATS,
+    element_of,
     from_float64,
     from_value_bits,
     from_words,
+    pointee_of,
     storage_bits,
     to_float64,
     to_words,
@@ -49,7 +51,7 @@ SATURATING = {F8E4M3, F8E5M2, F8E8M0, F4E2M1, FNV8}
 
 
 def _types(op) -> tuple[Attribute, Attribute]:
-    return op.operands[0].type.element_type, op.results[0].type.element_type
+    return element_of(op.operands[0]), element_of(op.results[0])
 
 
 @handles(BitcastOp)
@@ -76,8 +78,8 @@ def integer_to_pointer(frame: Frame, op):
 @handles(OffsetOp)
 def offset(frame: Frame, op: OffsetOp):
     pointer, count = frame.operands(op)
-    bits = storage_bits(op.ptr.type.element_type.pointee_type)
-    steps = to_int64(count, op.offset.type.element_type, True) * np.int64(bits)
+    bits = storage_bits(pointee_of(op.ptr))
+    steps = to_int64(count, element_of(op.offset), True) * np.int64(bits)
     if np.any(steps & 7):
         raise fault(
             op,
@@ -187,9 +189,9 @@ def from_bytes(data: np.ndarray, element_type: Attribute) -> np.ndarray:
 
 @handles(PackOp)
 def pack(frame: Frame, op: PackOp):
-    return to_bytes(frame.get(op.source), op.source.type.element_type).view(np.int8)
+    return to_bytes(frame.get(op.source), element_of(op.source)).view(np.int8)
 
 
 @handles(UnpackOp)
 def unpack(frame: Frame, op: UnpackOp):
-    return from_bytes(np.ascontiguousarray(frame.get(op.source)).view(np.uint8), op.result.type.element_type)
+    return from_bytes(np.ascontiguousarray(frame.get(op.source)).view(np.uint8), element_of(op.result))

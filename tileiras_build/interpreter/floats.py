@@ -39,7 +39,7 @@ from ..dialects.cuda_tile.ops_float import (
     TanHOp,
     TanOp,
 )
-from .formats import F32, F64, FORMATS, from_float64, from_words, to_float64, to_words
+from .formats import F32, F64, FORMATS, element_of, from_float64, from_words, to_float64, to_words
 from .integers import COMPARISONS, element, to_int64
 from .machine import Frame, handles
 from .rounding import compute, flush, quantize
@@ -184,7 +184,9 @@ def _moved(frame: Frame, op, row: Function, wide: list[np.ndarray], value: np.nd
     if element(op) == F64:
         return frame.choice.move(value, np.abs(value) * FORMATS[F64].epsilon * row.wide_ulps, F64)
     approximate = "rounding_mode" in op.properties and op.rounding_mode.data is RoundingMode.APPROX
-    ulps = row.approximate_ulps if approximate else row.ulps
+    ulps: float | np.ndarray = row.ulps
+    if approximate and row.approximate_ulps is not None:
+        ulps = row.approximate_ulps
     if approximate and type(op) is ExpOp:
         ulps = ulps + np.abs(1.5 * wide[0])  # the argument is scaled in f32 first
     form = FORMATS[F32]
@@ -200,7 +202,7 @@ def _moved(frame: Frame, op, row: Function, wide: list[np.ndarray], value: np.nd
 @handles(FPowIOp)
 def integer_power(frame: Frame, op: FPowIOp):
     base = to_float64(frame.get(op.source), element(op))
-    exponent = to_int64(frame.get(op.exponent), op.exponent.type.element_type, True).astype(np.float64)
+    exponent = to_int64(frame.get(op.exponent), element_of(op.exponent), True).astype(np.float64)
     return _round_function(frame, op, FUNCTIONS[FPowFOp], [base, exponent])
 
 

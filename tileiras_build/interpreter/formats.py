@@ -10,31 +10,12 @@ from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float4E2M1FNType,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatTF32Type,
-    IntegerType,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IntegerType, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.cuda_tile.element_types import BITS, FloatNV8E5M3FNUType, i4
-from ..dialects.cuda_tile.types import PointerType
-
-F16, BF16, F32, F64, TF32 = Float16Type(), BFloat16Type(), Float32Type(), Float64Type(), FloatTF32Type()
-F8E4M3, F8E5M2, F8E8M0, F4E2M1 = Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), Float4E2M1FNType()
-FNV8 = FloatNV8E5M3FNUType()
+from ..dialects.cuda_tile.element_types import BF16, BITS, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, FNV8, TF32, i4
+from ..dialects.cuda_tile.types import PointerType, TileType
+from ..dialects.narrowing import expect, type_of
 
 HELD: dict[Attribute, np.dtype] = {
     i1: np.dtype(np.bool_),
@@ -91,6 +72,21 @@ FORMATS: dict[Attribute, Format] = {
     FNV8: Format(4, -14, 1.75 * 2.0**16, has_infinity=False, signed=False),
 }
 TF32_UNUSED_BITS = 13
+
+
+def tile_of(value: SSAValue) -> TileType:
+    """The type of a value that is a tile."""
+    return type_of(value, TileType)
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The type of a tile's elements."""
+    return type_of(value, TileType).element_type
+
+
+def pointee_of(value: SSAValue) -> Attribute:
+    """The type of what the pointers of a tile point to."""
+    return expect(PointerType, element_of(value)).pointee_type
 
 
 def held(element_type: Attribute) -> np.dtype:

@@ -22,7 +22,7 @@ from ..dialects.cuda_tile.types import PointerType
 from ..dialects.cuda_tile.view_types import StridedViewType, TileView
 from .faults import InterpreterFault
 from .floats import narrowed
-from .formats import from_words, held, is_integer, storage_bits, to_words, word
+from .formats import element_of, from_words, held, is_integer, storage_bits, tile_of, to_words, word
 from .integers import wrap
 from .machine import find_entry
 from .scalar_terms import ScalarTerms
@@ -148,7 +148,7 @@ class _Planner:
 
     def plan_tensor(self, op: MakeTensorViewOp) -> None:
         """Choose the sizes and strides of one tensor and the size of the buffer behind it."""
-        type, sizes, strides = op.result.type, list(op.dynamic_shape), list(op.dynamic_strides)
+        type, sizes, strides = op.tensor_view(), list(op.dynamic_shape), list(op.dynamic_strides)
         shape = [
             self.number(sizes.pop(0), wanted) if dim is None else dim
             for dim, wanted in zip(type.shape, self._wanted_sizes(op))
@@ -166,7 +166,7 @@ class _Planner:
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
         """Two tiles and a bit along each dimension, if tiles are cut out of the tensor; whole ones where none may leave it."""
-        wanted = [int(self.random.integers(17, 40))] * op.result.type.rank
+        wanted = [int(self.random.integers(17, 40))] * op.tensor_view().rank
         for use in op.result.uses:
             for result in use.operation.results:
                 if isinstance(result.type, TileView):
@@ -181,11 +181,11 @@ class _Planner:
 
     def plan_loose_arrays(self) -> None:
         """Integers after a pointer that no tensor view uses: sizes and row-major strides, as cuTile passes arrays."""
-        pointers = [index for index, argument in enumerate(self.arguments) if argument.type.is_pointer]
+        pointers = [index for index, argument in enumerate(self.arguments) if tile_of(argument).is_pointer]
         for index, following in zip(pointers, [*pointers[1:], len(self.arguments)]):
             rank = (following - index - 1) // 2
             numbers = range(index + 1, index + 1 + 2 * rank)
-            if index in self.counts or not all(is_integer(self.arguments[n].type.element_type) for n in numbers):
+            if index in self.counts or not all(is_integer(element_of(self.arguments[n])) for n in numbers):
                 continue
             shape = [self.fix(n, int(self.random.integers(17, 40))) for n in numbers[:rank]]
             stride = 1
@@ -198,7 +198,8 @@ class _Planner:
         for op in self.entry.walk():
             if isinstance(op, GetTileBlockIdOp):
                 asked = [before or bool(list(result.uses)) for before, result in zip(asked, op.results)]
-        return tuple(2 if axis else 1 for axis in asked)
+        x, y, z = (2 if axis else 1 for axis in asked)
+        return x, y, z
 
 
 def derive_inputs(
@@ -224,7 +225,7 @@ def derive_inputs(
     planner.plan_loose_arrays()
     params, buffers, numbers = [], [], {}
     for index, argument in enumerate(planner.arguments):
-        element_type = argument.type.element_type
+        element_type = element_of(argument)
         if isinstance(element_type, PointerType):
             buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, loose)))
             params.append(buffers[-1].address.to_bytes(8, "little"))
@@ -242,7 +243,7 @@ def usable_inputs(
     module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0, grid: tuple[int, int, int] | None = None
 ) -> tuple[Inputs, T]:
     """The first derived inputs that ``run`` accepts, and what it returns; else its last InterpreterFault."""
-    last = None
+    last: InterpreterFault | None = None
     for tiles, blocks in ATTEMPTS:
         inputs = derive_inputs(module, entry, seed, tiles=tiles, grid=grid or blocks)
         try:
@@ -251,14 +252,16 @@ def usable_inputs(
             last = problem
             if problem.id == "too-long":
                 break
+    assert last is not None, "there are ways to choose inputs"
     raise last
 
 
 def _scalar(planner: _Planner, index: int, element_type: Attribute) -> tuple[int | float, bytes]:
+    number: int | float
     if is_integer(element_type):
         number = planner.fix(index, int(planner.random.integers(1, 24)))
-        return number, pack_scalar(number, element_type)
-    number = float(planner.random.uniform(0.5, 2))
+    else:
+        number = float(planner.random.uniform(0.5, 2))
     return number, pack_scalar(number, element_type)
 
 

@@ -29,7 +29,7 @@ from ..dialects.cuda_tile.ops_integer import (
     SubIOp,
     XOrIOp,
 )
-from .formats import from_value_bits, value_bits
+from .formats import element_of, from_value_bits, value_bits
 from .machine import Frame, handles
 
 SIGNED = Signedness.SIGNED
@@ -60,7 +60,7 @@ def to_python(value: np.ndarray, element_type: Attribute, signed: bool) -> int:
 
 
 def element(op) -> Attribute:
-    return op.operands[0].type.element_type
+    return element_of(op.operands[0])
 
 
 def numbers(frame: Frame, op, signed: bool) -> list[np.ndarray]:

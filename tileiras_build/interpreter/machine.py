@@ -14,7 +14,7 @@ from ..dialects.cuda_tile.ops_module import EntryOp, GlobalOp
 from ..dialects.cuda_tile.types import TileType
 from ..errors import InvalidInput, Unsupported, one_of
 from .faults import fault
-from .formats import from_words, held_values, storage_bits, to_words, word
+from .formats import from_words, held_values, storage_bits, tile_of, to_words, word
 from .jitter import Choice
 from .memory import Memory, OutsideMemory
 
@@ -177,6 +177,12 @@ def unpack_parameter(type: TileType, data: bytes, index: int):
     return from_words(np.frombuffer(bytes(data), word(size)).reshape(()).copy(), type.element_type)
 
 
+def three_axes(sizes: Sequence[int]) -> tuple[int, int, int]:
+    """The sizes along x, y and z; 1 along those that are not given."""
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
 def all_blocks(grid: tuple[int, int, int]) -> Iterable[tuple[int, int, int]]:
     """The coordinates of every tile block, x fastest."""
     return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
@@ -205,16 +211,17 @@ def launch(
     if isinstance(module, (bytes, bytearray)):
         module = read_module(module)
     kernel = find_entry(module, entry)
-    grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
+    sizes = three_axes((grid,) if isinstance(grid, int) else grid)
     arguments = kernel.body.block.args
     if len(params) != len(arguments):
         raise InvalidInput("parameter-count", f"{entry} takes {len(arguments)} parameters, got {len(params)}")
     values = [
-        unpack_parameter(argument.type, data, index) for index, (argument, data) in enumerate(zip(arguments, params))
+        unpack_parameter(tile_of(argument), data, index)
+        for index, (argument, data) in enumerate(zip(arguments, params))
     ]
-    shared = Launch(module, grid, memory, choice or Choice(), output, limit)
+    shared = Launch(module, sizes, memory, choice or Choice(), output, limit)
     with np.errstate(all="ignore"):
-        for block_id in order if order is not None else all_blocks(grid):
-            frame = Frame(shared, tuple(block_id))
+        for block_id in order if order is not None else all_blocks(sizes):
+            frame = Frame(shared, block_id)
             frame.bind(arguments, values)
             frame.run(kernel.body.block)

@@ -11,7 +11,7 @@ import numpy as np
 from ..dialects.cuda_tile.enums import Signedness
 from ..dialects.cuda_tile.ops_matrix import MmaFOp, MmaFScaledOp, MmaIOp
 from .floats import narrowed
-from .formats import F8E4M3, F8E5M2, F32, FORMATS, to_float64
+from .formats import F8E4M3, F8E5M2, F32, FORMATS, element_of, to_float64
 from .integers import to_int64, wrap
 from .machine import Frame, handles
 
@@ -37,7 +37,7 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
 
     ``lost`` is the absolute error of each element of lhs and rhs.
     """
-    element_type = op.acc.type.element_type
+    element_type = element_of(op.acc)
     acc = to_float64(frame.get(op.acc), element_type)
     total = product(lhs, rhs) + acc
     depth = np.sqrt(lhs.shape[-1] + 1)
@@ -54,15 +54,15 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
 
 @handles(MmaFOp)
 def multiply_floats(frame: Frame, op: MmaFOp):
-    lhs, rhs = (to_float64(frame.get(factor), factor.type.element_type) for factor in (op.lhs, op.rhs))
-    epsilon = FORMATS[op.acc.type.element_type].epsilon
-    if op.lhs.type.element_type in EIGHT_BITS:
+    lhs, rhs = (to_float64(frame.get(factor), element_of(factor)) for factor in (op.lhs, op.rhs))
+    epsilon = FORMATS[element_of(op.acc)].epsilon
+    if element_of(op.lhs) in EIGHT_BITS:
         epsilon = max(epsilon, FAST_EPSILON)
     return _multiply(frame, op, lhs, rhs, epsilon)
 
 
 def _scaled(frame: Frame, factor, scale, axis: int) -> np.ndarray:
-    values, scales = (to_float64(frame.get(value), value.type.element_type) for value in (factor, scale))
+    values, scales = (to_float64(frame.get(value), element_of(value)) for value in (factor, scale))
     return values * np.repeat(scales, values.shape[axis] // scales.shape[axis], axis=axis)
 
 
@@ -73,8 +73,8 @@ def multiply_scaled(frame: Frame, op: MmaFScaledOp):
     What becomes of a negative scale of f8E4M3FN is open, too (CudaTile/IR/Ops.td, note of ``mmaf_scaled``).
     """
     lhs, rhs = _scaled(frame, op.lhs, op.lhs_scale, -1), _scaled(frame, op.rhs, op.rhs_scale, -2)
-    fast = op.lhs.type.element_type in EIGHT_BITS
-    epsilon = FAST_EPSILON if fast else FORMATS[op.acc.type.element_type].epsilon
+    fast = element_of(op.lhs) in EIGHT_BITS
+    epsilon = FAST_EPSILON if fast else FORMATS[element_of(op.acc)].epsilon
     result = _multiply(frame, op, lhs, rhs, epsilon, SCALED_TINY)
     over = [_overflows(factor, axis) for factor, axis in ((lhs, -1), (rhs, -2))]
     over += [_is_negative(frame, scale, axis) for scale, axis in ((op.lhs_scale, -1), (op.rhs_scale, -2))]
@@ -89,16 +89,17 @@ def _overflows(scaled: np.ndarray, axis: int) -> np.ndarray:
 
 def _is_negative(frame: Frame, scale, axis: int) -> np.ndarray:
     """In which rows or columns a scale of the type that only has a sign for nothing is less than zero."""
-    type = scale.type.element_type
-    negative = to_float64(frame.get(scale), type) < 0 if type == F8E4M3 else np.zeros(np.shape(frame.get(scale)), bool)
-    return negative.any(axis=axis, keepdims=True)
+    type = element_of(scale)
+    values = frame.get(scale)
+    negative = to_float64(values, type) < 0 if type == F8E4M3 else np.zeros(np.shape(values), bool)
+    return np.any(negative, axis=axis, keepdims=True)
 
 
 @handles(MmaIOp)
 def multiply_integers(frame: Frame, op: MmaIOp):
     def widened(factor, sign) -> np.ndarray:
-        return to_int64(frame.get(factor), factor.type.element_type, sign.data is Signedness.SIGNED).astype(np.int64)
+        return to_int64(frame.get(factor), element_of(factor), sign.data is Signedness.SIGNED).astype(np.int64)
 
     lhs, rhs = widened(op.lhs, op.signedness_lhs), widened(op.rhs, op.signedness_rhs)
-    total = np.matmul(lhs, rhs) + to_int64(frame.get(op.acc), op.acc.type.element_type, True)
-    return wrap(total, op.acc.type.element_type)
+    total = np.matmul(lhs, rhs) + to_int64(frame.get(op.acc), element_of(op.acc), True)
+    return wrap(total, element_of(op.acc))

@@ -22,7 +22,7 @@ class Piece:
 
     def __init__(self, base: int, size: int, keep: object):
         self.base, self.size, self.keep = base, size, keep
-        self.data = np.frombuffer((ctypes.c_uint8 * size).from_address(base), np.uint8)
+        self.data = np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(base)), np.uint8)
 
 
 class Memory:

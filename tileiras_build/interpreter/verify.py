@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
 from .formats import FORMATS, from_words, is_integer, storage_bits, to_float64, word
 from .inputs import Buffer, Inputs, restore
@@ -49,7 +50,7 @@ class Mismatch:
 class Expectation:
     """What the interpreter leaves in memory, and which elements may differ by how much."""
 
-    def __init__(self, module: Operation, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = LIMIT):
+    def __init__(self, module: ModuleOp, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = LIMIT):
         self.module, self.entry, self.inputs, self.seed, self.limit = module, entry, inputs, seed, limit
         plain = Choice(trusting=True)
         self.exact = self._run(plain)
@@ -96,12 +97,17 @@ class Expectation:
 
     def compare(self, actual: Sequence[np.ndarray]) -> list[Mismatch]:
         """The wrong elements of each buffer, given what compiled code left there (``elements`` of each)."""
-        found = [self._compare(number, values) for number, values in enumerate(actual)]
-        if any(found) and any(open_.any() for open_ in self.open):
+        found = self._wrong(actual)
+        if found and any(open_.any() for open_ in self.open):
             self.find_open(DOUBTFUL_RUNS)
-        if any(found) and self.inexact and len(self.moved) < DOUBTFUL_RUNS:
+            found = self._wrong(actual)
+        if found and self.inexact and len(self.moved) < DOUBTFUL_RUNS:
             self.add_random_runs(DOUBTFUL_RUNS)
-            found = [self._compare(number, values) for number, values in enumerate(actual)]
+            found = self._wrong(actual)
+        return found
+
+    def _wrong(self, actual: Sequence[np.ndarray]) -> list[Mismatch]:
+        found = (self._compare(number, values) for number, values in enumerate(actual))
         return [mismatch for mismatch in found if mismatch is not None]
 
     def share(self, actual: Sequence[np.ndarray]) -> float:
@@ -129,8 +135,11 @@ class Expectation:
         if right.all():
             return None
         index = int(np.flatnonzero(~right)[0])
-        values = [_numbers(words[index : index + 1], buffer.element_type)[0].item() for words in (expected, actual)]
-        return Mismatch(buffer.parameter, int((~right).sum()), right.size, index, *values, float(tolerance[index]))
+        wanted, found = (
+            _numbers(words[index : index + 1], buffer.element_type)[0].item() for words in (expected, actual)
+        )
+        count = int((~right).sum())
+        return Mismatch(buffer.parameter, count, right.size, index, wanted, found, float(tolerance[index]))
 
     def _tolerance(self, number: int, element_type: Attribute) -> tuple[np.ndarray, np.ndarray]:
         """The largest allowed difference of each element, and which may be anything."""

@@ -19,7 +19,7 @@ from ..dialects.cuda_tile.ops_view import (
 )
 from ..dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
 from .faults import fault
-from .formats import from_float64, from_words, held, is_integer, storage_bits, to_words
+from .formats import element_of, from_float64, from_words, held, is_integer, storage_bits, to_words
 from .integers import to_int64, to_python, wrap
 from .machine import Frame, handles
 
@@ -55,10 +55,10 @@ class View:
 @handles(MakeTensorViewOp)
 def make_tensor_view(frame: Frame, op: MakeTensorViewOp):
     def fill(dims, values):
-        given = iter([to_python(frame.get(value), value.type.element_type, False) for value in values])
+        given = iter([to_python(frame.get(value), element_of(value), False) for value in values])
         return tuple(next(given) if dim is None else dim for dim in dims)
 
-    type = op.result.type
+    type = op.tensor_view()
     return TensorView(
         int(frame.get(op.base)),
         fill(type.shape, op.dynamic_shape),
@@ -73,7 +73,7 @@ def make_view(frame: Frame, op):
 
 
 def _sizes(op, sizes) -> tuple:
-    return tuple(wrap(np.asarray(size, np.int64), result.type.element_type) for size, result in zip(sizes, op.results))
+    return tuple(wrap(np.asarray(size, np.int64), element_of(result)) for size, result in zip(sizes, op.results))
 
 
 @handles(GetTensorShapeOp)
@@ -91,7 +91,7 @@ def coordinates(frame: Frame, op, view: View) -> list[np.ndarray]:
     """Per tile dimension, the coordinates of its elements along the tensor dimension it lies on."""
     found = []
     for dim, (size, index) in enumerate(zip(view.type.tile_shape, op.index)):
-        values = np.asarray(to_int64(frame.get(index), index.type.element_type, False)).astype(object)
+        values = np.asarray(to_int64(frame.get(index), element_of(index), False)).astype(object)
         if isinstance(view.type, GatherScatterViewType) and dim == view.type.sparse_dim:
             found.append(values.reshape(-1))
         else:
@@ -154,7 +154,7 @@ def _padding(frame: Frame, type: TileView, inside: np.ndarray) -> np.ndarray:
         return frame.choice.arbitrary(held(element_type), type.tile_shape)
     if is_integer(element_type) or type.padding_value is None:
         return np.zeros(type.tile_shape, held(element_type))
-    return np.full(type.tile_shape, from_float64(np.float64(PADDING[type.padding_value]), element_type))
+    return np.full(type.tile_shape, from_float64(np.asarray(PADDING[type.padding_value]), element_type))
 
 
 def addresses_of(view: View, offsets: np.ndarray) -> np.ndarray:

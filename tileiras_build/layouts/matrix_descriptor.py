@@ -48,6 +48,11 @@ def tcgen05_descriptor(leading: int, stride: int, swizzle: str) -> int:
     return _places(leading, stride) | TCGEN05_VERSION | TCGEN05_MODES[swizzle] << 61
 
 
+def plain_descriptor(stride: int) -> int:
+    """The same of a K-major matrix of one 16-byte chunk in each row, without swizzle: ``stride`` bytes per 8 rows."""
+    return _places(0, stride) | TCGEN05_VERSION
+
+
 def _places(leading: int, stride: int, address: int = 0) -> int:
     strides = (leading >> UNIT_SHIFT) << LEADING_SHIFT | (stride >> UNIT_SHIFT) << STRIDE_SHIFT
     return strides | (address & ADDRESS_MASK) >> UNIT_SHIFT

@@ -23,8 +23,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from .linear_layout import LinearLayout, dim_bases, log2_exact
+from .shared_layout import SharedLayout
 
 LANES, WORD_SCALES = 32, 4
+COPIED_WORDS = 4  # columns of one tcgen05.cp, 16 bytes of each lane
 ROWS, HALF_ROWS, WARPS, MOST_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
 COLUMN_BITS, ALL_COLUMNS, LEAST_COLUMNS = 32, 512, 32
 
@@ -189,6 +191,20 @@ class ScaleColumns:
             (0,) * log2_exact(self.num_warps),
             self.shape,
         )
+
+    @cached_property
+    def loaded(self) -> LinearLayout:
+        """How one warp loads them: vectors of each line, and where there are two of a sector, by two of its threads."""
+        units = dim_bases(self.shape)
+        lines, along = units[self.line_dim], units[1 - self.line_dim]
+        lanes = (*lines[:4], along[4]) if len(along) > 4 else tuple(lines[:5])
+        return LinearLayout(tuple(unit for unit in (*along, *lines) if unit not in lanes), lanes, (), self.shape)
+
+    @property
+    def placement(self) -> SharedLayout:
+        """In shared memory, where tcgen05.cp reads them: the 16 bytes of a lane, those of all lanes, then further columns."""
+        held, of_lane = self.layout, log2_exact(COPIED_WORDS * WORD_SCALES)
+        return SharedLayout(self.shape, 8, (*held.registers[:of_lane], *held.lanes, *held.registers[of_lane:]))
 
 
 @dataclass(frozen=True)

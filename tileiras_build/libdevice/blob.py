@@ -25,11 +25,11 @@ _NODE = re.compile(r"^!tileiras\.libdevice = !\{!(\d+)\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Blob:
-    """A bitcode library: a file, or bytes in memory. ``name`` is what diagnostics call it."""
+    """A bitcode library: the file at ``path``, or ``data`` where there is none. ``name`` is what diagnostics call it."""
 
     name: str
     path: Path | None = None
-    data: bytes | None = field(default=None, repr=False)
+    data: bytes = field(default=b"", repr=False)
 
     @classmethod
     def of_file(cls, path: str | Path) -> Blob:

@@ -20,11 +20,13 @@ from .blob import Blob, broken
 REFLECT = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_PREC_DIV": 1}
 ARCH = "__CUDA_ARCH"
 
-_NAME = re.compile(r"@([\w.$]+)")
+# A name as LLVM prints it: between quotes where it has other characters than these ("a$b").
+_SYMBOL = r'@([-\w.]+|"[^"]*")'
+_NAME = re.compile(_SYMBOL)
 _LINKAGE = re.compile(r"\b(?:internal|private|linkonce_odr|weak)\s+")
 _PRIVATE = re.compile(r"define (?:internal|private)\b")
-_REFLECT_CALL = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr @([\w.$]+)\)(?: #\d+)?")
-_STRING = re.compile(r'^@([\w.$]+) = .*c"(\w+)\\00"')
+_REFLECT_CALL = re.compile(rf"(?:tail )?call i32 @__nvvm_reflect\(ptr {_SYMBOL}\)(?: #\d+)?")
+_STRING = re.compile(r'.*c"(\w+)\\00"')
 _STRING_ATTRIBUTE = re.compile(r'"[\w-]+"="[^"]*" ?')
 _PRODUCER_NOTES = ("!llvm.ident", "!nvvmir.version")
 
@@ -79,7 +81,7 @@ class Library:
         bodies = "\n".join(self.definitions[name] for name in needed if name in self.definitions)
         answers = REFLECT | {ARCH: 10 * number}
         asked = {self.strings.get(match) for match in _REFLECT_CALL.findall(bodies)}
-        bodies = _REFLECT_CALL.sub(lambda call: f"add i32 0, {answers.get(self.strings.get(call[1]), 0)}", bodies)
+        bodies = _REFLECT_CALL.sub(lambda call: f"add i32 0, {answers.get(self.strings.get(call[1], ''), 0)}", bodies)
         tables = [self.globals[name] for name in needed if name in self.globals]
         text = "\n".join((*self._types, *tables, bodies, *self._tail))
         return Closure(symbol, text, ARCH in asked)
@@ -115,15 +117,15 @@ class Library:
             body.append(line)
             if line == "}":
                 break
-        name = _NAME.search(head)[1]
+        name = _NAME.findall(head)[0]
         self.definitions[name] = "\n".join(body)
         if not _PRIVATE.match(head):
             self.exported.add(name)
 
     def _add_global(self, line: str) -> None:
-        name = _NAME.match(line)[1]
+        name = _NAME.findall(line)[0]
         if string := _STRING.match(line):
-            self.strings[name] = string[2]
+            self.strings[name] = string[1]
         else:
             # Nothing in the library writes to its tables; equal copies from two closures merge.
             table = _LINKAGE.sub("linkonce_odr ", line, count=1)

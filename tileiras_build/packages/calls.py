@@ -160,11 +160,13 @@ def _check_names(manifest: LibraryManifest, called: dict[str, str]) -> None:
 
 
 def _check_parameters(entry: str, images: Sequence[Image]) -> None:
-    names = {row.name for image in images for row in (*image.launch.ordinary, *image.launch.arguments)}
+    launches = [image.launch for image in images]
+    names = {row.name for launch in launches for row in launch.ordinary}
+    names |= {row.name for launch in launches for row in launch.arguments}
     if wrong := {name for name in names if not _PARAMETER.fullmatch(name)}:
         message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
         raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
-    kinds = {tuple(row.kind for row in image.launch.ordinary) for image in images}
+    kinds = {tuple(row.kind for row in launch.ordinary) for launch in launches}
     unknown = {kind for row in kinds for kind in row} - SCALAR_TYPES.keys()
     if len(kinds) > 1 or unknown:
         what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..dialects.ir import walk
 from .job import Job
@@ -71,9 +70,9 @@ def _bytes_wanted(func: Operation) -> int:
     return operands + 2 * largest
 
 
-def _size(type: Any) -> int:
+def _size(type: Attribute) -> int:
     return prod(type.get_shape()) if isinstance(type, TensorType) else 0
 
 
-def _tile_bytes(type: Any) -> int:
+def _tile_bytes(type: Attribute) -> int:
     return _size(type) * element_of(type).bytes if isinstance(type, TensorType) else 0

@@ -15,7 +15,8 @@ from importlib.util import cache_from_source
 from .looking import stamp
 from .watch import watch
 
-_original = machinery.SourceFileLoader.get_code
+_LOADER = machinery.SourceFileLoader
+_original = _LOADER.get_code
 
 
 def use_certain_code() -> None:
@@ -28,7 +29,7 @@ def use_certain_code() -> None:
             return _original(loader, name)
         return loader.source_to_code(loader.get_data(source), source)
 
-    machinery.SourceFileLoader.get_code = get_code
+    setattr(_LOADER, _original.__name__, get_code)
 
 
 def is_certain(source: str) -> bool:

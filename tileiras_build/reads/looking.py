@@ -24,6 +24,7 @@ LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in 
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "TILEIRAS_EMULATOR_JOBS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"
 Stamp = tuple[int, int, int, int, int]
+_Known = tuple[Stamp, str] | None
 
 _SUFFIXES, _DISTRIBUTIONS = (".py", ".pyc", ".so"), (".dist-info", ".egg-info")
 _TYPES = ((stat.S_ISREG, "file"), (stat.S_ISDIR, FOLDER))
@@ -72,14 +73,14 @@ class Looking:
         self._states: dict[tuple[str, str], str] = {}
         self._listings: dict[str, dict[str, list[str]]] = {}
 
-    def look(self, kind: str, name: str, known: tuple[Stamp, str] | None = None) -> str:
+    def look(self, kind: str, name: str, known: _Known = None) -> str:
         """The state of what is called ``name`` (``Places.name``); ``known`` is what its contents were at some stamp."""
         state = self._states.get((kind, name))
         if state is None:
             state = self._states[kind, name] = KINDS[kind](self, name, known)
         return state
 
-    def contents(self, name: str, known: tuple[Stamp, str] | None) -> str:
+    def contents(self, name: str, known: _Known) -> str:
         """SHA-256 of a file."""
         path = self.places.path(name)
         found = self.stamps[path] = stamp(path)
@@ -164,7 +165,7 @@ class Looking:
         return self._listings[folder]
 
 
-KINDS: dict[str, Callable[[Looking, str, object], str]] = {
+KINDS: dict[str, Callable[[Looking, str, _Known], str]] = {
     "contents": Looking.contents,
     "type": Looking.type,
     "stat": Looking.stat,
@@ -183,10 +184,8 @@ KINDS: dict[str, Callable[[Looking, str, object], str]] = {
 
 def _environment() -> dict[str, str]:
     """What a worker of this process sees; a copy that no watcher of ``os.environ`` hears of."""
-    data = os.environ._data
-    return WORKER_VARIABLES | {
-        os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in list(data.items())
-    }
+    data: dict[bytes, bytes] = vars(os.environ)["_data"]
+    return WORKER_VARIABLES | {os.fsdecode(key): os.fsdecode(value) for key, value in list(data.items())}
 
 
 def _digest(value: object) -> str:

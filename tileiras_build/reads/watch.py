@@ -61,6 +61,7 @@ _CONTENTS_QUESTIONS = frozenset(("getsize", "updatecache", "checkcache", "findso
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
 _BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions"))
 _Key = tuple[str, str]
+_Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 class ReadsChanged(Exception):
@@ -227,7 +228,7 @@ class Watch:
 
     # ---- how it is kept
 
-    def _opened(self, path: object, mode: object, flags: int) -> None:
+    def _opened(self, path: int | _Path, mode: object, flags: int) -> None:
         if isinstance(path, int):
             return
         name = os.path.abspath(os.fsdecode(path))
@@ -238,7 +239,7 @@ class Watch:
             self._unfollowed[f"it changes {name}, which it also reads"] = None
         self._made.add(name)
 
-    def _listed(self, path: object) -> None:
+    def _listed(self, path: int | _Path | None) -> None:
         caller = sys._getframe(2).f_code.co_filename
         if isinstance(path, int) or "importlib._bootstrap" in caller:
             return  # what importlib looks for is told by ``search``
@@ -254,9 +255,13 @@ class Watch:
             found = rows[key] = self._own.pop(key)
             return found
         with self.aside():
-            rows[key] = found = stamp(name) if kind == "contents" else self._looking.look(kind, name)
-            if kind == "contents" and found and time.time_ns() - found[1] < _RECENT:
-                self._early[name] = _looking().look(kind, name)
+            rows[key] = found = self._stamp(name) if kind == "contents" else self._looking.look(kind, name)
+        return found
+
+    def _stamp(self, name: str) -> Stamp | None:
+        found = stamp(name)
+        if found and time.time_ns() - found[1] < _RECENT:
+            self._early[name] = _looking().look("contents", name)
         return found
 
     def _is_own(self, name: str) -> bool:
@@ -271,9 +276,9 @@ class Watch:
         for name in [name for name in sys.modules if name not in self._modules]:
             self._modules.add(name)
             module = sys.modules.get(name)
-            if _is_installed(module):
+            if (file := _installed_file(module)) is not None:
                 self._libraries.add(name.partition(".")[0])
-                self.file(module.__file__)
+                self.file(file)
             if "." not in name and name not in sys.stdlib_module_names and getattr(module, "__spec__", None):
                 _note_search(self, name, None)
         self._loading = loading
@@ -288,9 +293,10 @@ class Watch:
             raise ReadsChanged(describe(Read(kind, name, state)))
         if kind != "contents":
             return Read(kind, name, state)
-        if found:
-            self._digests[name] = (found, state)
-        return Read(kind, name, state, found)
+        as_read = looking.stamps[name]
+        if as_read:
+            self._digests[name] = as_read, state
+        return Read(kind, name, state, as_read)
 
 
 def _looking() -> Looking:
@@ -316,9 +322,11 @@ def _is_above(read: Read, places: Places) -> bool:
     return read.kind == "link" and places.lie_below(read.name)
 
 
-def _is_installed(module: object) -> bool:
+def _installed_file(module: object) -> str | None:
+    """The file of a library's module; None for any other."""
     origin = getattr(module, "__file__", None)
-    return isinstance(origin, str) and is_installed(origin) and not origin.startswith(PACKAGE)
+    is_library = isinstance(origin, str) and is_installed(origin) and not origin.startswith(PACKAGE)
+    return origin if is_library else None
 
 
 # ---- who asks

@@ -7,7 +7,7 @@ are those of NVIDIA's ``tileiras`` 13.5; cuTile Python keeps the YAML beside its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -307,7 +307,7 @@ DESCRIBE = {
 
 
 # ---- output --------------------------------------------------------------------------------------
-def select(remarks: Iterable[Remark], categories: dict[str, Sequence[str]]) -> list[Remark]:
+def select(remarks: Iterable[Remark], categories: Mapping[str, Sequence[str]]) -> list[Remark]:
     """The remarks whose kind maps to their category, or to "all"."""
     return [remark for remark in remarks if {"all", remark.category} & set(categories.get(remark.kind, ()))]
 

@@ -89,6 +89,70 @@ scaled_bytes = ct.kernel(scaled_bytes_function)
 scaled_bytes_by_two_ctas = ct.kernel(num_ctas=2)(scaled_bytes_function)
 
 
+@ct.kernel
+def scaled_bytes_persistent(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The product of bytes, each block taking every so many-th tile."""
+    columns = ct.cdiv(out.shape[1], N)
+    for tile in range(ct.bid(0), ct.cdiv(out.shape[0], M) * columns, ct.num_blocks(0)):
+        row, column = tile // columns, tile % columns
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2))):
+            x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+            y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+            x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+            y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+            acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+        ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def scaled_triangular(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The rows of tile i are the sums of i products: none for the first."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(row):
+            x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (0, k), (N, K), padding_mode=ZERO).transpose()
+            x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+            y_scale = ct.load(b_scale, (0, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+            acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+        ct.store(out, (row, 0), acc)
+
+
+@ct.kernel
+def scaled_onto(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The product of bytes is added to what is there."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.load(out, (row, column), (M, N), padding_mode=ZERO)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2))):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def scaled_split(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The product of bytes in two loops, of which the first starts somewhere: only the second has groups of iterations."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2)) // 2, ct.num_tiles(a, axis=1, shape=(M, K // 2))):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2)) // 2):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    ct.store(out, (row, column), acc)
+
+
 def _in_order(tile):
     """The scales (lines, along k) of a tile (lines / 128, k / 4, 32, 16) that is stored as tensor memory holds it."""
     blocks, steps = tile.shape[:2]
@@ -148,13 +212,16 @@ def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1, 
 def _case(
     name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1, even_scales=1
 ) -> Case:
-    unit = 0 if kernel not in (scaled_across, scaled_batch, scaled_turned) else -1  # of the right operand
+    unit = (
+        0 if kernel not in (scaled_across, scaled_batch, scaled_turned, scaled_triangular) else -1
+    )  # of the right operand
     left, right = (_array(dtype, ndim, axis, even, stride) for axis in (-1, unit))
     extents = (1,) * (ndim - 1) + (even_scales,)
     scales = (Array(scale, ndim, axis, aligned, shape_divisible_by=extents) for axis in (-1, unit))
     return Case(name, kernel, (left, next(scales), right, next(scales), _array("float32", ndim), *tiles))
 
 
+GROUPED = {"aligned": 16, "even_scales": 16}
 E4M3, E5M2, FP4 = "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"
 CASES = [
     _case("e4m3", E4M3, (128, 128, 128, 32)),
@@ -168,7 +235,7 @@ CASES = [
     _case("e4m3_twice", E4M3, (128, 32, 64, 32), kernel=scaled_twice),
     _case("e4m3_ahead", E4M3, (128, 64, 128, 32), aligned=4),
     _case("e4m3_ahead_rows", E4M3, (128, 32, 128, 32), kernel=scaled_rows, aligned=4),
-    _case("e4m3_grouped", E4M3, (128, 64, 128, 32), kernel=scaled_turned, aligned=16, even_scales=16),
+    _case("e4m3_grouped", E4M3, (128, 64, 128, 32), kernel=scaled_turned, **GROUPED),
     _case("e4m3_one_scale", E4M3, (64, 64, 32, 32)),
     _case("e4m3_deep", E4M3, (32, 32, 256, 32)),
     _case("e4m3_narrow", E4M3, (16, 8, 64, 32)),
@@ -194,8 +261,16 @@ CASES = [
     _bytes("nvfp4_bytes_wide", (128, 256, 128, 16), "float8_e4m3fn"),
     _bytes("nvfp4_bytes_tall", (256, 128, 64, 16), "float8_e4m3fn"),
     _bytes("mxfp4_bytes_ahead", (128, 64, 128, 32), aligned=4),
-    _bytes("mxfp4_bytes_grouped", (128, 64, 256, 32), aligned=16, even_scales=16),
-    _bytes("nvfp4_bytes_grouped", (128, 128, 256, 16), "float8_e4m3fn", aligned=16, even_scales=16),
+    _bytes("mxfp4_bytes_grouped", (128, 64, 256, 32), **GROUPED),
+    _bytes("nvfp4_bytes_grouped", (128, 128, 256, 16), "float8_e4m3fn", **GROUPED),
+    _bytes("mxfp4_bytes_persistent", (128, 64, 256, 32), kernel=scaled_bytes_persistent, **GROUPED),
+    _bytes("nvfp4_bytes_persistent", (128, 128, 256, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
+    _bytes("nvfp4_bytes_persistent_tall", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
+    _bytes("nvfp4_bytes_deep", (128, 64, 512, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
+    _bytes("nvfp4_bytes_of_32", (128, 256, 512, 16), "float8_e4m3fn", scaled_bytes_persistent, **GROUPED),
+    _bytes("nvfp4_bytes_onto", (128, 128, 256, 16), "float8_e4m3fn", scaled_onto, **GROUPED),
+    _bytes("mxfp4_bytes_split", (128, 64, 256, 32), kernel=scaled_split, **GROUPED),
+    _case("e4m3_triangular", E4M3, (128, 64, 128, 32), kernel=scaled_triangular, **GROUPED),
     _bytes("nvfp4_bytes_ahead", (128, 128, 256, 16), "float8_e4m3fn", aligned=16),
     _bytes("nvfp4_bytes_reordered", (128, 128, 256, 16), "float8_e4m3fn", scaled_reordered, aligned=16, ndim=4),
     _bytes("nvfp4_bytes_batch", (2, 32, 16, 128, 16), "float8_e4m3fn", scaled_bytes_batch),

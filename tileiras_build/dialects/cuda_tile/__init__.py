@@ -1,6 +1,6 @@
 """The public cuda_tile dialect (CUDA Tile IR 13.1 to 13.5) for xDSL: all its names are this package's."""
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Dialect
 
 from . import base
 from .attrs import *
@@ -22,7 +22,7 @@ from .ops_view import *
 from .types import *
 from .view_types import *
 
-OPERATIONS: tuple[type[Operation], ...] = tuple(base.OPERATIONS)
+OPERATIONS: tuple[type[base.TileOperation], ...] = tuple(base.OPERATIONS)
 ARITHMETIC_OPS = (*FLOAT_OPS, *INTEGER_OPS, *MATRIX_OPS)
 TYPES = (
     TokenType, PointerType, TileType, TensorViewType, PartitionViewType, StridedViewType, GatherScatterViewType,

@@ -7,29 +7,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float4E2M1FNType,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatTF32Type,
-    IntegerType,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import FloatTF32Type, IntegerType, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Data
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .element_types import BITS, FloatNV8E5M3FNUType, i4
+from .element_types import BF16, BITS, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32, FloatNV8E5M3FNUType, i4
 from .record import record
 from .types import PointerType, TensorViewType, TileType
 
@@ -44,20 +28,20 @@ DTYPE_NAMES: dict[Attribute, str] = {
     i16: "int16",
     i32: "int32",
     i64: "int64",
-    Float16Type(): "float16",
-    BFloat16Type(): "bfloat16",
-    Float32Type(): "float32",
-    Float64Type(): "float64",
-    FloatTF32Type(): "float32",
-    Float8E4M3FNType(): "float8_e4m3fn",
-    Float8E5M2Type(): "float8_e5m2",
-    Float8E8M0FNUType(): "float8_e8m0fnu",
-    Float4E2M1FNType(): "float4_e2m1fn",
+    F16: "float16",
+    BF16: "bfloat16",
+    F32: "float32",
+    F64: "float64",
+    TF32: "float32",
+    F8E4M3: "float8_e4m3fn",
+    F8E5M2: "float8_e5m2",
+    F8E8M0: "float8_e8m0fnu",
+    F4E2M1: "float4_e2m1fn",
 }
 TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
 _WHOLE_BYTES = (i8, i16, i32, i64)
 # Of struct, for the types whose NaNs it keeps as they are.
-_FORMATS: dict[Attribute, str] = {Float32Type(): "<f", Float64Type(): "<d"}
+_FORMATS: dict[Attribute, str] = {F32: "<f", F64: "<d"}
 
 
 @cache

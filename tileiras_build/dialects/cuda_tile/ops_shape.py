@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, IntegerAttr, i1, i32
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
-from .attrs import ASSUMPTIONS, DenseConstantAttr
+from .attrs import ASSUMPTIONS, BoundedAttr, DenseConstantAttr, DivByAttr, SameElementsAttr
 from .base import (
     PureOperation,
     TileOperation,
@@ -38,10 +38,14 @@ class AssumeOp(TileOperation):
     predicate = prop_def()
     result = result_def()
 
-    def _predicate(self) -> None:
+    def assumption(self) -> DivByAttr | SameElementsAttr | BoundedAttr:
+        """What ``predicate`` says."""
         if not isinstance(self.predicate, ASSUMPTIONS):
             fail(f"unexpected predicate {self.predicate}")
-        self.predicate.verify_with(self.value.type)
+        return self.predicate
+
+    def _predicate(self) -> None:
+        self.assumption().verify_with(self.value.type)
 
     CHECKS: ClassVar = (same_types("value", "result"), _predicate)
 

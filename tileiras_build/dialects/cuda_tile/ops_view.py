@@ -135,13 +135,14 @@ class MakeTensorViewOp(TileOperation):
     irdl_options = SEGMENTED
     traits = traits_def(NoMemoryEffect())
 
-    def _tensor(self) -> TensorViewType:
+    def tensor_view(self) -> TensorViewType:
+        """The type of the view."""
         if not isinstance(self.result.type, TensorViewType):
             fail(f"'result' must be a tensor_view, got {self.result.type}")
         return self.result.type
 
     def _view(self) -> None:
-        view, sizes, strides = self._tensor(), self.dynamic_shape, self.dynamic_strides
+        view, sizes, strides = self.tensor_view(), self.dynamic_shape, self.dynamic_strides
         base = pointer_type(self.base, "base")
         if (pointee := base.pointee_type) != view.element_type:
             fail(f"expected pointer to {view.element_type} to build tensor_view of this type, got {pointee}")
@@ -162,7 +163,7 @@ class MakeTensorViewOp(TileOperation):
 
     def _distances(self) -> None:
         """Numbers that are operands, but constant, count as those in the type do."""
-        view = self._tensor()
+        view = self.tensor_view()
         dims = (_with_constants(view.shape, self.dynamic_shape), _with_constants(view.strides, self.dynamic_strides))
         check_tensor(*dims, BITS[view.element_type], view.element_type)
 

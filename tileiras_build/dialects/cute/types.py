@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
@@ -25,8 +25,10 @@ from ...layouts.cute_algebra import Layout, parse_layout, parse_tuple, print_tup
 # Memory space -> LLVM's address space.
 SPACES = {"generic": 0, "gmem": 1, "smem": 3, "rmem": 5, "tmem": 6}
 
+Read = TypeVar("Read")
 
-def _read(parser: AttrParser, read: Callable[[str], Any]) -> Any:
+
+def _read(parser: AttrParser, read: Callable[[str], Read]) -> Read:
     start = parser.pos
     text = parser.parse_str_literal()
     try:

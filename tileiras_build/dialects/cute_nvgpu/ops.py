@@ -85,6 +85,7 @@ def _arch(name: str) -> type[TableOperation]:
 LoadMatrixOp, StoreMatrixOp = _arch("copy.ldsm"), _arch("copy.stsm")
 TensorProductOp, ScaledTensorProductOp = _arch("mma.SM100.umma"), _arch("mma.SM100.umma_block_scaled")
 LoadTensorMemoryOp, StoreTensorMemoryOp = _arch("copy.SM100.tmem_load"), _arch("copy.SM100.tmem_store")
+CopyToTensorMemoryOp = _arch("copy.SM100.copy_s2t")
 AllocateTensorMemoryOp, FreeTensorMemoryOp = _arch("sm100.alloc_tmem"), _arch("sm100.dealloc_tmem")
 TensorMemoryAddressOp = _arch("sm100.retrieve_tmem_ptr")
 RelinquishOp = _arch("sm100.relinquish_tmem_alloc_permit")

@@ -192,7 +192,9 @@ CreatePipelineOp = define(
     "result",
     "the mbarriers of a ring of stages",
     pure=False,
-    attributes=STORAGE | {"consumers": I32, "bytes": I32, "ctas": I32.optional(), "pair": FLAG},
+    # ``producers``: the warps that fill each stage.
+    attributes=STORAGE
+    | {"consumers": I32, "bytes": I32, "producers": I32.optional(1), "ctas": I32.optional(), "pair": FLAG},
     facts=SCALAR,
 )
 ProducerAcquireOp = define(
@@ -200,6 +202,14 @@ ProducerAcquireOp = define(
     "pipeline token",
     "",
     "until the stage is empty; expect its bytes",
+    pure=False,
+    facts=SCALAR,
+)
+ProducerCommitOp = define(
+    "nv_tileas.async.pipeline.producer_commit",
+    "pipeline token",
+    "",
+    "what this warp has written to the stage is there, also for tensor cores to read",
     pure=False,
     facts=SCALAR,
 )
@@ -308,6 +318,23 @@ TmemScaleOp = define(
     pure=False,
     facts=OWN,
 )
+# Scales on their way to tensor memory: a stage in shared memory has the bytes of each column's lanes together.
+StoreScalesOp = define(
+    "nv_tileas.store_scales",
+    "value buffer stage",
+    "",
+    "one warp writes scales to a stage, in the order of tensor memory",
+    pure=False,
+    facts=OWN,
+)
+CopyScalesOp = define(
+    "nv_tileas.async.copy_scales",
+    "source dest stage",
+    "",
+    "one thread copies a stage to the columns of the same stage in tensor memory; products that it issues later read them there",
+    pure=False,
+    facts=SCALAR,
+)
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
     "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage? scale_turn?",
@@ -336,6 +363,14 @@ UmmaAcquireOp = define(
     pure=False,
     facts=SCALAR,
 )
+UmmaReleaseOp = define(
+    "nv_tileas.async.umma_release",
+    "pipeline token",
+    "",
+    "all products before, once done, empty the stage",
+    pure=False,
+    facts=SCALAR,
+)
 # Turns of the warpgroups that compute, one after the other (``warpgroups`` of them) for as long as the kernel runs.
 SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (
     define(
@@ -352,10 +387,11 @@ AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
     "",
-    "warps of the first region fetch, those of the last compute; one of a region between them issues products",
+    "warps of the first region fetch, those of the last compute; one of the region behind the first issues products, and a warp "
+    "of each further one copies scales",
     pure=False,
     regions=2,
-    optional_regions=1,
+    optional_regions=3,
     facts=Facts(Layouts.NONE, structure=Structure.AGENTS),
 )
 SCHEDULED = (
@@ -372,6 +408,7 @@ SCHEDULED = (
     MakeTiledTmaDescOp,
     CreatePipelineOp,
     ProducerAcquireOp,
+    ProducerCommitOp,
     ConsumerWaitOp,
     ConsumerReleaseOp,
     AdvanceOp,
@@ -385,9 +422,12 @@ SCHEDULED = (
     TmemLoadOp,
     TmemStoreOp,
     TmemScaleOp,
+    StoreScalesOp,
+    CopyScalesOp,
     AsyncUmmaOp,
     UmmaCommitOp,
     UmmaAcquireOp,
+    UmmaReleaseOp,
     SequenceOpenOp,
     SequenceWaitOp,
     SequenceArriveOp,

@@ -62,6 +62,8 @@ def tensor_copy(form, group, address, word, mask):
         for side in sides(group.machine, ins, ctas):
             copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
             require_usable(memory, copy)
+            if group.machine.race is not None:
+                group.machine.race.tensor_overwritten(ins, copy.writes, [side], ctas, tid)
             memory.issue(copy)
 
 

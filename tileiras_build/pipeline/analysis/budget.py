@@ -59,6 +59,9 @@ def _size(type: Attribute) -> int:
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
+# What one needs that copies scales beside 32 bytes of each of four lines, for each group that it loads at once: the lines'
+# addresses, whether they are inside the array; it is given more, where there are more.
+BESIDE_COPIED, COPIED_REGISTERS, MORE_REGISTERS = 32, 32, 16
 # What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
 BESIDE_SUMS = 26
 # And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
@@ -83,15 +86,14 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     return needed > _launched(warps + WARPGROUP, job.target)
 
 
-def divided_registers(warps: int, target: Target, ctas: int = 1) -> list[int]:
-    """Registers of a thread that fetches, and of one of ``warps`` warps that compute, of each of so many CTAs.
+def divided_registers(warps: int, target: Target, ctas: int = 1, apart: int = FETCHING_REGISTERS) -> list[int]:
+    """Registers of a thread that fetches (``apart``), and of one of ``warps`` warps that compute, of each of so many CTAs.
 
     No more than all threads were launched with, in whole units each: a thread waits in vain for others.
     """
     fetching, computing = WARP * WARPGROUP, WARP * warps
-    started = _launched((WARPGROUP + warps) * ctas, target)
-    left = started * (fetching + computing) - FETCHING_REGISTERS * fetching
-    return [FETCHING_REGISTERS, min(_whole_units(left // computing, target), MOST_REGISTERS)]
+    left = _launched((WARPGROUP + warps) * ctas, target) * (fetching + computing) - apart * fetching
+    return [apart, min(_whole_units(left // computing, target), MOST_REGISTERS)]
 
 
 def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
@@ -99,6 +101,19 @@ def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int)
     if divides_registers(func, job, warps):
         return True
     return _needed(words, warps) <= _launched((warps + 2) * (occupancy(func, job) or 1), job.target)
+
+
+def copying_registers(groups: int, words: int, func: Operation, job: Job, warps: int) -> int | None:
+    """Registers of each thread of a warpgroup that copies so many groups of scales at once, beside ``warps`` that compute.
+
+    None where it, or they for ``words`` 32-bit words, have too few.
+    """
+    ctas, needed = occupancy(func, job) or 1, BESIDE_COPIED + COPIED_REGISTERS * groups
+    launched = _launched((warps + WARPGROUP) * ctas, job.target)
+    own = others = min(launched, needed + MORE_REGISTERS)
+    if divides_registers(func, job, warps):
+        others = divided_registers(warps, job.target, ctas, own)[1]
+    return own if own >= needed and _needed(words, warps) <= others else None
 
 
 def has_registers_for_fragments(kernel: TableOperation, product: TableOperation, registers: int, job: Job) -> bool:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import Any
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
 from ...dialects.facts import (
@@ -129,9 +128,9 @@ def check_remakable(value: SSAValue, dim: int, ctas: int) -> None:
             check_remakable(operand, where, ctas)
 
 
-def _is_splat(value: Any, shape: tuple[int, ...]) -> bool:
+def _is_splat(value: Attribute, shape: tuple[int, ...]) -> bool:
     """Whether the elements of a constant tile are the same, byte for byte."""
-    data, count = value.data.data, prod(shape)
+    data, count = expect(DenseIntOrFPElementsAttr, value).data.data, prod(shape)
     return data == data[: len(data) // count] * count
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
@@ -13,7 +12,7 @@ from ...dialects.facts import acts_outside, waits_for_grid
 from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout, matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
-from ...targets import WarpgroupAtom
+from ...targets import TensorMemoryAtom, WarpgroupAtom
 from ..job import Job
 from ..shared.accessors import row
 from ..shared.optimization_hints import hint
@@ -71,12 +70,12 @@ def is_scattered(found: Found, k_dim: int, bits: int) -> bool:
     return operand is not None and not operand.k_major and operand.swizzle in SCATTERED_SWIZZLES.get(bits, ())
 
 
-def is_canonical(found: Found, k_dim: int, atom: Any) -> bool:
+def is_canonical(found: Found, k_dim: int, atom: WarpgroupAtom | TensorMemoryAtom) -> bool:
     """Whether an instruction can read an operand where TMA puts it."""
     return as_read(found, k_dim, atom) is not None
 
 
-def as_read(found: Found, k_dim: int, atom: Any) -> Found | None:
+def as_read(found: Found, k_dim: int, atom: WarpgroupAtom | TensorMemoryAtom) -> Found | None:
     """An operand with the box in which an instruction can read it where TMA puts it; None where there is none."""
     load, chain, box = found
     for one in (box, wide_box(load, box)):

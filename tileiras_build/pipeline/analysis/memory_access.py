@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -18,7 +17,7 @@ SECTOR_BYTES = 32  # in which memory and L2 are read and written
 WIDE_BYTES = 32  # of a GPU with loads and stores of eight words
 
 
-def memory_order(strides: Sequence[Any]) -> list[int]:
+def memory_order(strides: Sequence[object]) -> list[int]:
     """Dimensions fastest first: known strides ascending, unknown ones in row-major order after a known unit stride."""
     rank = len(strides)
     unit = [dim for dim in range(rank) if strides[dim] == 1]

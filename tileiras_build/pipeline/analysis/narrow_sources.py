@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.cute import layout_of
+from ...dialects.definition import TableOperation
 from ..shared.element_types import element_of
 from ..shared.llvm_types import BFLOAT, FLOAT, HALF
 
@@ -18,7 +17,7 @@ EXTREMES = {
 PAIR_TYPES: dict[Attribute, str] = {HALF: "f16x2", BFLOAT: "bf16x2"}
 
 
-def narrow_source(op: Any) -> SSAValue | None:
+def narrow_source(op: TableOperation) -> SSAValue | None:
     """The f16 or bf16 tile whose elements, widened to f32, a reduction finds the extreme of; None where it does otherwise."""
     body = list(op.regions[0].blocks[0].ops)
     if len(op.sources) != 1 or len(body) != 2 or body[0].name not in EXTREMES or "flush_to_zero" in body[0].attributes:

@@ -62,7 +62,7 @@ class ParameterFacts:
     maximum: int | None = None
     value: int | None = None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, int | str]:
         """What the manifest says of it beside its name and place; what is not known is left out."""
         optional = {"axis": self.axis, "element": self.element, "access": self.access, "minimum": self.minimum,
                     "maximum": self.maximum, "value": self.value}  # fmt: skip

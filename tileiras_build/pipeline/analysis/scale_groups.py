@@ -4,6 +4,29 @@ A loop counts from 0 in steps of 1, and ``steps`` iterations, a group, use one t
 a ring has as many groups as stages.
 """
 
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.facts import is_counted_loop
+from ..shared.accessors import row
+
+
+def counts_up(loop: Operation | None) -> bool:
+    """Whether a loop is counted from 0 in steps of 1."""
+    if loop is None or not is_counted_loop(loop):
+        return False
+    return _is_number(row(loop).lower, 0) and _is_number(row(loop).step, 1)
+
+
+def _is_number(value: SSAValue, number: int) -> bool:
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return False
+    known = owner.properties["value"]
+    return isinstance(known, IntegerAttr) and known.value.data == number
+
 
 def groups_copied(steps: int, stages: int) -> int:
     """Of shared memory, filled ``stages`` - 1 iterations ahead.
@@ -22,3 +45,19 @@ def groups_multiplied(steps: int, stages: int) -> int:
     is the least with which that is no later than ``steps`` g - ``stages``.
     """
     return -((1 - steps - stages) // steps)
+
+
+AHEAD = 4  # iterations: in so many a warp has loaded scales
+
+
+def groups_apart(steps: int) -> int:
+    """Of both, where warps of their own bring the scales: the group that is multiplied by, and those of the iterations ahead.
+
+    A group takes the place of one whose last product is done: no number of iterations is needed for that to be true.
+    """
+    return 1 + -(-AHEAD // steps)
+
+
+def groups_loaded(steps: int) -> int:
+    """At once, by a warp of its own: two where one would not be there in time."""
+    return 1 if steps >= AHEAD else 2

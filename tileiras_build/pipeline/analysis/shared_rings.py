@@ -34,7 +34,15 @@ def _alike(product: TableOperation, fetched: Iterable[int]) -> Hashable:
     types = tuple((text_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
     tiles = tuple((index, *_tile(product, index)) for index in sorted(fetched))
     marks = tuple(text_of(product.attributes.get(mark)) for mark in MARKS)
-    return types, tiles, marks, only_accumulates(product), is_computed_inside(product), product.lhs_scale is None
+    return types, tiles, marks, only_accumulates(product), is_computed_inside(product), _scales(product)
+
+
+def _scales(product: TableOperation) -> Hashable:
+    """What a product's scales take of tensor memory."""
+    if product.lhs_scale is None:
+        return None
+    types = (tile_type(value) for value in (product.lhs_scale, product.rhs_scale))
+    return product.scale_steps, *((text_of(type.element_type), tuple(type.get_shape())) for type in types)
 
 
 def _tile(product: TableOperation, index: int) -> tuple[Hashable, ...]:

@@ -11,10 +11,9 @@ rounding on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -25,7 +24,7 @@ from ...dialects.ir import text_of
 from ...layouts import SharedLayout
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.shared_layout import VECTOR_BYTES
-from ..shared.accessors import owner
+from ..shared.accessors import given, owner
 from ..shared.element_types import element_of
 from .axis_info import AxisAnalysis
 from .memory_access import ViewFacts
@@ -42,10 +41,13 @@ MAP_ELEMENTS = {
     "f64": "f64", "f8E4M3FN": "u8", "f8E5M2": "u8", "f8E8M0FNU": "u8",
 }  # fmt: skip
 LOAD = "nv_tileas.tiled_load"
+# What the host computes a number from (``host_value``), and what a manifest says of a tensor map.
+HostNumber = dict[str, int] | int | None
+MapEntry = dict[str, HostNumber | str | list[HostNumber] | list[int]]
 PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
 
 
-def host_value(value: SSAValue) -> dict[str, int] | int | None:
+def host_value(value: SSAValue) -> HostNumber:
     """What the host computes a scalar from: ``{"param": i}``, also shifted to the right (``over``), or a constant; None
     where only the kernel knows it.
     """
@@ -69,16 +71,25 @@ def host_value(value: SSAValue) -> dict[str, int] | int | None:
 
 
 @dataclass(frozen=True)
-class TensorBox:
+class MapBox:
     """The part of a tensor map that the compiler chooses. ``dims``: dimensions of the memory reference, fastest first;
-    ``box``: extents along them; ``swizzle``: its name in the manifest; ``placement``: where a tile lies in shared memory,
-    boxes one after the other; ``rounds``: f32 becomes tf32 on the way."""
+    ``box``: extents along them; ``swizzle``: its name in the manifest; ``rounds``: f32 becomes tf32 on the way."""
 
     dims: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: str
+    rounds: bool
+
+    def placed(self, placement: SharedLayout) -> TensorBox:
+        """The box of tiles that lie so."""
+        return TensorBox(self.dims, self.box, self.swizzle, self.rounds, placement)
+
+
+@dataclass(frozen=True)
+class TensorBox(MapBox):
+    """``placement``: where a tile lies in shared memory, boxes one after the other."""
+
     placement: SharedLayout
-    rounds: bool = False
 
     @property
     def tile_bytes(self) -> int:
@@ -158,10 +169,10 @@ def _box(facts: ViewFacts, bytes: int, swizzle: str | None) -> TensorBox | None:
     swizzle = swizzle or f"{line}B"
     placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
     box = (line // bytes, *(tile[dim] for dim in order[1:]))
-    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, placement)
+    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, False, placement)
 
 
-def map_entry(memref: TableOperation, box: TensorBox, parameter: int) -> dict[str, Any]:
+def map_entry(memref: TableOperation, box: MapBox, parameter: int) -> MapEntry:
     """The manifest's entry of a tensor map (``pipeline/manifest.py``)."""
     type = memref.result.type
     element = element_of(type.element_type)
@@ -181,10 +192,10 @@ def map_entry(memref: TableOperation, box: TensorBox, parameter: int) -> dict[st
     }
 
 
-def _merged(static: tuple[int | None, ...], dynamic: Any) -> list[Any]:
+def _merged(static: tuple[int | None, ...], dynamic: Sequence[SSAValue]) -> list[HostNumber]:
     remaining = iter(dynamic)
     return [host_value(next(remaining)) if extent is None else extent for extent in static]
 
 
-def _times(value: Any, factor: int) -> Any:
-    return value * factor if isinstance(value, int) else {**value, "times": factor}
+def _times(value: HostNumber, factor: int) -> HostNumber:
+    return value * factor if isinstance(value, int) else {**given(value), "times": factor}

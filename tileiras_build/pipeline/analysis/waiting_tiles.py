@@ -107,7 +107,7 @@ def _plain_uses(tile: SSAValue) -> list[Operation]:
 
 
 def _reads_narrow(op: Operation) -> bool:
-    return op.name == REDUCE and narrow_source(op) is not None
+    return op.name == REDUCE and narrow_source(row(op)) is not None
 
 
 def _words(tile: SSAValue) -> int:

@@ -12,13 +12,16 @@ from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.types import PipelineType
+from ...layouts.tensor_memory import WARPS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_products import resident_load
-from ..analysis.dot_atoms import k_of
+from ..analysis.dot_atoms import k_of, tensor_memory_tiles
 from ..analysis.operand_chains import loops_around, placement_after, source_load
+from ..analysis.scale_groups import groups_apart
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..shared.accessors import given, type_of
 from .inserted import Insert, constant_i32
+from .scale_copies import ScaleCopy, scale_copies
 
 # What a product is marked with, and its instruction is not.
 CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps", "rescaled", "resident")
@@ -70,6 +73,15 @@ class Stages:
 
 
 @dataclass(eq=False)
+class ScaleRing:
+    """Stages of scales, each for the iterations of a group: of each operand's a buffer in shared memory, and columns."""
+
+    pipeline: SSAValue
+    buffers: list[SSAValue]
+    tiles: list[SSAValue]
+
+
+@dataclass(eq=False)
 class Resident:
     """A left operand that TMA brings before the loops of its products, where it stays: a ring of one stage.
 
@@ -100,6 +112,8 @@ class Ring:
     summed: Sum | None = None
     used_again: bool = False
     resident: Resident | None = None
+    copies: list[ScaleCopy] = field(default_factory=list)
+    scaled: ScaleRing | None = None
 
     @classmethod
     def of(cls, product: TableOperation) -> Ring:
@@ -111,7 +125,8 @@ class Ring:
             if found is not None and found[0].tma:
                 box = given(tensor_box(*found, analysis))
                 fetches.append(Fetch(index, *found, box))
-        return cls(product, fetches, given(loops_around(product)), loads={fetch.load: fetch for fetch in fetches})
+        loops, copies = given(loops_around(product)), scale_copies(product)
+        return cls(product, fetches, loops, loads={fetch.load: fetch for fetch in fetches}, copies=copies)
 
     @property
     def consumers(self) -> int | None:
@@ -136,6 +151,17 @@ class Ring:
         return given(self.summed)
 
     @property
+    def scale_groups(self) -> int:
+        """Stages of scales that warps of their own bring: as many as come in time, and as the product has columns for."""
+        sums = tensor_memory_tiles(self.product, WARPS)[1].total_words
+        columns = (self.product.tensor_words - sums) // sum(copy.columns.words for copy in self.copies)
+        return max(1, min(groups_apart(self.product.scale_steps), columns))
+
+    @property
+    def scales(self) -> ScaleRing:
+        return given(self.scaled)
+
+    @property
     def pipeline(self) -> SSAValue:
         return self.stages.pipeline
 
@@ -145,8 +171,8 @@ class Ring:
         return self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
 
 
-# Where an agent stands in the stages of each ring, and in each sum.
-State = Stages | Sum
+# Where an agent stands in the stages of each ring, of scales, and in each sum.
+State = Stages | Sum | ScaleRing
 Tokens = dict[State, SSAValue]
 
 
@@ -177,6 +203,11 @@ def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
     """The sums in tensor memory, or those that are waited for inside ``loop``."""
     summed = [ring for ring in rings if ring.summed is not None]
     return list(dict.fromkeys(ring.sum for ring in summed if loop is None or loop in ring.sum_loops))
+
+
+def scales_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
+    """The scales that agents of their own bring, or those of them that come inside ``loop``."""
+    return list(dict.fromkeys(ring.scales for ring in rings if ring.copies and (loop is None or loop in ring.loops)))
 
 
 def stage_operands(ring: Ring) -> dict[str, Attribute]:

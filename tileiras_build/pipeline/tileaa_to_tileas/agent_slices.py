@@ -1,4 +1,4 @@
-"""Agents of one thread: slices of a program that fetch the tiles of its products, or issue the products.
+"""Agents beside those that compute: slices of a program that fetch the tiles of its products, or issue the products.
 
 A slice has the same loops as the program, with only the scalars that its own operations depend on, and a token for each
 ring and each sum that it takes part in (``agent_rings.py``).
@@ -32,6 +32,7 @@ from .agent_rings import (
     Sum,
     Tokens,
     residents_of,
+    scales_of,
     stage_of,
     stage_operands,
     stages_of,
@@ -39,12 +40,13 @@ from .agent_rings import (
     tensor_values,
 )
 from .inserted import Insert, appender, constant_i32, is_later
+from .scale_turns import ScaleTurn
 
 ForOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue"))
 
 
 class AgentSlice:
-    """Clones the slice of a program that an agent of one thread executes.
+    """Clones the slice of a program that an agent of one thread, or of one warp, executes.
 
     A kind of agent says what it has tokens of (``states``), and what it does around loops and where the program has a
     load or a product.
@@ -165,7 +167,7 @@ class IssuingAgent(AgentSlice):
         self.buffers: dict[Sum, SSAValue] = {}
 
     def states(self, loop: Operation | None = None) -> list[State]:
-        return [*stages_of(self.rings, loop), *sums_of(self.rings, loop)]
+        return [*stages_of(self.rings, loop), *scales_of(self.rings, loop), *sums_of(self.rings, loop)]
 
     def enter(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
@@ -187,10 +189,23 @@ class IssuingAgent(AgentSlice):
         token, loop = tokens[ring.stages], ring.loops[-1]
         insert(ConsumerWaitOp.make([ring.pipeline, token], []))
         stage = stage_of(insert, ring.pipeline, token)
+        turn = self._turn(ring, tokens) if ring.copies else None
+        told = [None, None, self.buffers[ring.sum], None]
+        if turn is not None:
+            told = [*ring.scales.tiles, self.buffers[ring.sum], turn.bring(insert)]
+        operands = {fetch.index: fetch.buffer for fetch in ring.fetches}
+        given = [operands[0], operands[1], ring.sum.tile, self._adds(loop, insert), stage, stage, ring.pipeline, token]
+        insert(AsyncUmmaOp.make([*given, None, *told], [], stage_operands(ring), **tensor_values(op)))
+        tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
+        if turn is not None:
+            tokens[ring.scales] = turn.leave(insert, self.value)
+
+    def _turn(self, ring: Ring, tokens: Tokens) -> ScaleTurn:
+        index = self.value(ring.loops[-1].regions[0].blocks[0].args[0])
+        return ScaleTurn(ring, ring.loops[-1], index, tokens[ring.scales])
+
+    def _adds(self, loop: TableOperation, insert: Insert) -> SSAValue:
+        """Whether a product is added to what its sum holds: not the first one."""
         later = is_later(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
-        operands = {fetch.index: fetch.buffer for fetch in ring.fetches}
-        given = [operands[0], operands[1], ring.sum.tile, insert(later), stage, stage, ring.pipeline, token]
-        given += [None, None, None, self.buffers[ring.sum], None]
-        insert(AsyncUmmaOp.make(given, [], stage_operands(ring), **tensor_values(op)))
-        tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
+        return insert(later)

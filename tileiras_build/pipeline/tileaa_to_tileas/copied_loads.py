@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -11,7 +10,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import passes_through
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp
-from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
+from ...layouts import LinearLayout, SharedLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
@@ -34,7 +33,7 @@ class CopiedLoad:
     load: TableOperation
     chain: list[Operation]
     fragment: LinearLayout
-    placement: Any
+    placement: SharedLayout
     copied: LinearLayout
     vector: int
     product: Operation
@@ -62,7 +61,7 @@ def copied_load(found: Operation, block: Block, num_warps: int) -> CopiedLoad | 
     chain = _chain_to_product(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
-    if not _movable(op, block) or (_meets(block) and not runs_free(op.token)):
+    if not movable(op, block) or (_meets(block) and not runs_free(op.token)):
         return None
     fragment = fragment_of(op, chain)
     return _placed(op, chain, fragment, num_warps)
@@ -100,7 +99,7 @@ def _meets(block: Block) -> bool:
     return any(op.name == BarrierOp.name for op in walk(block))
 
 
-def _movable(op: TableOperation, block: Block) -> bool:
+def movable(op: TableOperation, block: Block) -> bool:
     """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
     index = block.args[0]
     return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and is_outside(op.view, block)

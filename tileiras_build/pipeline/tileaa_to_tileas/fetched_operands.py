@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
@@ -51,9 +51,12 @@ def read_fragment(fetch: Fetch, stage: SSAValue, product: TableOperation) -> SSA
 
 
 def drop_fetch(fetch: Fetch) -> None:
-    """The load and what only it fed are gone; what its token ordered follows what it followed."""
-    load = fetch.load
-    for link in reversed(fetch.chain):
+    drop_load(fetch.load, fetch.chain)
+
+
+def drop_load(load: TableOperation, chain: list[Operation]) -> None:
+    """A load and what only it fed are gone; what its token ordered follows what it followed."""
+    for link in reversed(chain):
         link.detach()
         link.erase()
     if load.result_token is not None and list(load.result_token.uses):

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects import arith
 from ...dialects.definition import TableOperation
-from ...dialects.facts import acts_outside, is_counted_loop
+from ...dialects.facts import acts_outside
 from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
@@ -30,7 +30,7 @@ from ..analysis.budget import ctas_before_layouts, most_stages
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.memory_access import VECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import kernel_of
-from ..analysis.scale_groups import groups_multiplied
+from ..analysis.scale_groups import counts_up, groups_multiplied
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, maker, row, tile_type, view_type
@@ -74,7 +74,7 @@ class _Scale:
 def _group(op: TableOperation, job: Job) -> None:
     found = [_scale(op, FIRST_SCALE + side) for side in (0, 1)]
     scales = [scale for scale in found if scale is not None]
-    if len(scales) < len(found) or not _counts_up(op.parent_op()):
+    if len(scales) < len(found) or not _is_plain(op.parent_op()):
         return
     block = block_of(op)
     found_steps = (steps for size in GROUP_BYTES if (steps := size // scales[0].count) > 1 and _fits(op, steps, job))
@@ -90,22 +90,11 @@ def _group(op: TableOperation, job: Job) -> None:
     _erase(op, *(one for scale in scales for one in (scale.permute, scale.load) if one is not None))
 
 
-def _counts_up(loop: Operation | None) -> bool:
+def _is_plain(loop: Operation | None) -> bool:
     """Whether a loop is counted from 0 in steps of 1, and nothing in it writes memory or waits for another thread."""
-    if loop is None or not is_counted_loop(loop):
-        return False
-    counted = row(loop)
-    if not _is_number(counted.lower, 0) or not _is_number(counted.step, 1):
+    if loop is None or not counts_up(loop):
         return False
     return not any(acts_outside(op) or isinstance(op, BarrierOp) for op in walk(loop))
-
-
-def _is_number(value: SSAValue, number: int) -> bool:
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != "arith.constant":
-        return False
-    known = owner.properties["value"]
-    return isinstance(known, IntegerAttr) and known.value.data == number
 
 
 def _scale(op: TableOperation, index: int) -> _Scale | None:

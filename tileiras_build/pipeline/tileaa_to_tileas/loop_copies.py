@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -82,7 +80,7 @@ class LoopCopies:
             return value
         if value not in known:
             operands = [self._at(operand, index, insert, known) for operand in owner(value).operands]
-            clone = _with_operands(owner(value), operands)
+            clone = with_operands(owner(value), operands)
             insert(clone)
             known[value] = clone.results[0]
         return known[value]
@@ -114,7 +112,7 @@ class LoopCopies:
         _drop_load(load)
 
 
-def _with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
+def with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
     """The same operation of other values."""
     return type(op).create(
         operands=operands,
@@ -124,7 +122,9 @@ def _with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
     )
 
 
-def _copy(copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> Any:
+def _copy(
+    copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue
+) -> TableOperation:
     load = copied.load
     told = {"in_bounds": load.in_bounds, "layout": copied.copied, "vector": copied.vector, "ragged": copied.ragged}
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)

@@ -32,7 +32,7 @@ from ..job import Job
 from ..savings import SAVINGS
 from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
-from .agent_rings import Fetch, Ring, Stages, Sum, residents_of
+from .agent_rings import Fetch, Ring, ScaleRing, Stages, Sum, residents_of
 from .copied_loads import copied_load
 from .inserted import insert_before
 from .parts_of_conversions import limit_parts
@@ -68,6 +68,10 @@ class RingAllocation:
         if groups := [group for group in self.groups if group[0].consumers]:
             self._create_sums(groups, stages)
 
+    def _scales_apart(self, ring: Ring) -> bool:
+        """Whether warps of their own bring the scales of a product."""
+        return self.issues_apart and bool(ring.copies)
+
     def _add(self, op: Operation) -> SSAValue:
         """At the end of what both agents share."""
         return insert_before(op, last_op(self.entry))
@@ -92,7 +96,11 @@ class RingAllocation:
         size = sum(group[0].stage_bytes for group in self.groups)
         scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         scratch += sum(resident.fetch.box.tile_bytes + BESIDE_STAGES for resident in residents_of(self.rings))
-        copied = sum(_scale_bytes(ring.product) for ring in self.rings) + self._copied_bytes()
+        scratch += sum(_bytes_of_scales(group[0]) for group in self.groups if self._scales_apart(group[0]))
+        copied = (
+            sum(_scale_bytes(ring.product) for ring in self.rings if not self._scales_apart(ring))
+            + self._copied_bytes()
+        )
         least = least_stages(most) if self.shares else LEAST_STAGES
         # Others are not copied ahead where these tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
@@ -136,15 +144,17 @@ class RingAllocation:
     def _descriptor(self, fetch: Fetch) -> SSAValue:
         return descriptor_of(fetch.load.view, fetch.box, self.entry, last_op(self.entry))
 
-    def _pipeline(self, stages: int, consumers: int, bytes: int) -> SSAValue:
+    def _pipeline(self, stages: int, consumers: int, bytes: int, producers: int | None = None) -> SSAValue:
         attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
+        if producers is not None:
+            attributes["producers"] = IntegerAttr(producers, i32)
         return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
     # ---- sums in tensor memory -----------------------------------------------------------------------
     def _create_sums(self, groups: list[list[Ring]], stages: int) -> None:
         rings = [group[0] for group in groups]
         tiles = [_tensor_tiles(ring, self.warps) for ring in rings]
-        scales = [_scale_words(ring, self.warps, stages) for ring in rings]
+        scales = [self._scale_words(ring, stages) for ring in rings]
         buffers, columns = self._choose_columns(tiles, scales)
         tensor_memory = _Columns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
         for group, (left, accumulators), words in zip(groups, tiles, scales):
@@ -153,17 +163,37 @@ class RingAllocation:
             tile = tensor_memory.take(buffers * accumulators)
             operand = tensor_memory.take(left) if left and operand is None else operand
             sum = self._sum(group[0], tile, operand, buffers)
-            sum.scales.extend(map(tensor_memory.take, words))
+            places = list(map(tensor_memory.take, words))
+            scaled = self._create_scales(group[0], places) if self._scales_apart(group[0]) else None
+            sum.scales.extend(places if scaled is None else ())
             for ring in group:
-                ring.summed = sum
+                ring.summed, ring.scaled = sum, scaled
+
+    def _create_scales(self, ring: Ring, tiles: list[SSAValue]) -> ScaleRing:
+        """Stages of scales that warps of their own fill, one for each operand; a commit empties them."""
+        groups, buffers = ring.scale_groups, []
+        for copy, value in zip(ring.copies, (ring.product.lhs_scale, ring.product.rhs_scale), strict=True):
+            placement = SharedLayoutAttr(copy.columns.placement)
+            type = BufferType(value.type.element_type, IntAttr(groups), placement)
+            buffers.append(self._add(AllocTensorOp.make([], [type])))
+        return ScaleRing(self._pipeline(groups, 1, 0, producers=len(buffers)), buffers, tiles)
 
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
         """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
         sums = sum(accumulators for _, accumulators in tiles)
         others = sum(left for left, _ in tiles if not self.keeps_sums) + sum(map(sum, scales))
-        if self.issues_apart and self.ctas * (columns := allocated_columns(SUM_BUFFERS * sums + others)) <= ALL_COLUMNS:
+        again = self.issues_apart and any(len(ring.loops) > 1 for ring in self.rings)
+        if again and self.ctas * (columns := allocated_columns(SUM_BUFFERS * sums + others)) <= ALL_COLUMNS:
             return SUM_BUFFERS, columns
         return 1, allocated_columns(sums + others)
+
+    def _scale_words(self, ring: Ring, stages: int) -> list[int]:
+        """Columns of tensor memory for the scales of each operand, of all stages."""
+        if ring.product.lhs_scale is None:
+            return []
+        steps = ring.product.scale_steps
+        groups = ring.scale_groups if self._scales_apart(ring) else groups_multiplied(steps, stages)
+        return [groups * columns.words for columns in scale_columns(ring.product, self.warps)]
 
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
         running = only_accumulates(ring.product) or ring.product.rescaled
@@ -211,12 +241,10 @@ def _tensor_tiles(ring: Ring, warps: int) -> tuple[int, int]:
     return 0 if fetched else given(left).total_words, accumulators.total_words
 
 
-def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
-    """Columns of tensor memory for the scales of each operand, of all stages."""
-    if ring.product.lhs_scale is None:
-        return []
-    groups = groups_multiplied(ring.product.scale_steps, stages)
-    return [groups * columns.words for columns in scale_columns(ring.product, warps)]
+def _bytes_of_scales(ring: Ring) -> int:
+    """Shared memory for the scales of a product that warps of their own bring."""
+    bytes = (copy.columns.placement.size_bytes for copy in ring.copies)
+    return BESIDE_STAGES + sum(ring.scale_groups * size for size in bytes)
 
 
 def _scale_bytes(product: TableOperation) -> int:

@@ -7,13 +7,14 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
        warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
        tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
-       are a ring, too, of two buffers where there is room, and the last region only reads them. ``producer_warps`` on the
-       kernel, and ``agent_registers`` where the agents divide its registers unevenly.
+       are a ring, too, of two buffers where there is room, and the last region only reads them. Where these products have
+       scales that a warp can load in vectors, two regions behind it do so (scale_agents.py), and the one that issues copies
+       them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
 Sound: all agents run the same loops over the same scalars, so the n-th stage that one fills is the n-th that another
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
        its empty mbarrier, which it does once its products of that stage are done; a buffer of sums, once the registers of
-       every computing warp hold the last one. A sum of no products is the zeros that these warps write there themselves.
+       every computing warp hold the last one; a stage of scales, once all products of its group are done. A sum of no products is the zeros that these warps write there themselves.
 """
 
 from __future__ import annotations
@@ -24,19 +25,28 @@ from xdsl.ir import Block, Operation, Region
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
-from ..analysis.budget import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
+from ..analysis.budget import (
+    FETCHING_REGISTERS,
+    WARPGROUP,
+    copying_registers,
+    divided_registers,
+    divides_registers,
+    has_registers_for_issuing,
+)
 from ..analysis.fetchable import products
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumulates
+from ..analysis.scale_groups import groups_loaded
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import last_op, owner, row
+from ..shared.accessors import given, last_op, owner, row
 from ..shared.optimization_hints import occupancy
 from .agent_rings import Ring, residents_of, set_residents
 from .agent_slices import FetchingAgent, IssuingAgent
 from .computing_agent import ComputingAgent
 from .inserted import insert_before
 from .ring_allocation import RingAllocation
+from .scale_agents import SIDES, CopyingAgent
 from .sum_reader import SumReader
 from .tma_descriptors import hoist
 
@@ -64,46 +74,63 @@ class _Specializer:
         self.fetches += [resident.fetch for resident in residents_of(self.rings)]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
-        # In a loop over tiles the products of the next one need not wait until the last sum has been stored.
-        again = any(len(ring.loops) > 1 for ring in self.rings)
-        self.issues_apart = again and all(map(_fills_sums, self.rings)) and self._has_registers()
+        groups = max(groups_loaded(ring.product.scale_steps) for ring in self.rings)
+        self.copying = copying_registers(groups, self._sum_words, func, job, self.warps)
+        for ring in self.rings if self.copying is None else ():
+            ring.copies = []
+        # In a loop over tiles the products of the next one need not wait until the last sum has been stored; scales that
+        # other warps bring need no thread that computes.
+        gains = any(len(ring.loops) > 1 or ring.copies for ring in self.rings)
+        self.issues_apart = gains and all(map(_fills_sums, self.rings)) and self._has_registers()
+        self.copies = [copy for ring in self.rings for copy in ring.copies if self.issues_apart]
         self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart)
 
     def run(self) -> None:
         self._set_warps()
-        for fetch in self.fetches:
-            hoist(fetch.load.view, self.entry)
-        loops, fetched = self._slice(places=False), self._slice(places=True)
-        body = self._outline(fetched.lookups)
+        loads = [fetch.load for fetch in self.fetches]
+        moved = [*loads, *(copy.load for copy in self.copies)]
+        for load in moved:
+            hoist(load.view, self.entry)
+        fetched = self._slice(loads)
+        body = self._outline(self._slice(moved).lookups)
         self.allocation.run(body)
         agents = [FetchingAgent(self.rings, fetched).run(body)]
         if self.issues_apart:
-            agents.append(IssuingAgent(self.rings, loops).run(body))
+            agents.append(IssuingAgent(self.rings, self._slice([])).run(body))
+        for side in SIDES if self.copies else ():
+            scales = self._slice([ring.copies[side].load for ring in self.rings if ring.copies])
+            agents.append(CopyingAgent(self.rings, scales, side).run(body))
         (SumReader if self.issues_apart else ComputingAgent)(self.rings).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         insert_before(switch, last_op(self.entry))
 
-    def _has_registers(self) -> bool:
-        words = max(ring.product.result.type.encoding.data.size for ring in self.rings)
-        return has_registers_for_issuing(words, self.func, self.job, self.warps)
+    @property
+    def _sum_words(self) -> int:
+        """32-bit words of the largest sum."""
+        return max(ring.product.result.type.encoding.data.size for ring in self.rings)
 
-    def _slice(self, places: bool) -> ScalarSlice:
-        """What the loops depend on, and where the tiles are."""
+    def _has_registers(self) -> bool:
+        copies = any(ring.copies for ring in self.rings)
+        return copies or has_registers_for_issuing(self._sum_words, self.func, self.job, self.warps)
+
+    def _slice(self, loads: list[TableOperation]) -> ScalarSlice:
+        """What the loops depend on, and where the tiles of some loads are."""
         slice = ScalarSlice()
         for ring in self.rings:
             for loop in ring.loops:
                 slice.add_loop(loop)
-        for coord in (coord for fetch in self.fetches for coord in fetch.load.coords if places):
+        for coord in (coord for load in loads for coord in load.coords):
             slice.add(coord)
         return slice
 
     def _set_warps(self) -> None:
         divided = divides_registers(self.func, self.job, self.warps)
-        agents = 2 if self.issues_apart else 1
+        agents = 1 + self.issues_apart + (len(SIDES) if self.copies else 0)
         self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
-            registers = divided_registers(self.warps, self.job.target, occupancy(self.func, self.job) or 1)
-            self.func.agent_registers = registers
+            apart = given(self.copying) if self.copies else FETCHING_REGISTERS
+            ctas = occupancy(self.func, self.job) or 1
+            self.func.agent_registers = divided_registers(self.warps, self.job.target, ctas, apart)
 
     def _outline(self, lookups: set[Operation]) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
@@ -138,5 +165,5 @@ def _fills_sums(ring: Ring) -> bool:
     """Whether all of a product is fetched, and its sums come together in tensor memory, from zero, in a loop that adds
     nothing else."""
     product, loop = ring.product, ring.loops[-1]
-    fetched = ring.consumers and len(ring.fetches) == 2 and product.lhs_scale is None
+    fetched = ring.consumers and len(ring.fetches) == 2 and (product.lhs_scale is None or ring.copies)
     return bool(fetched and only_accumulates(product) and is_zero(row(loop).initial[product.acc.index - 1]))

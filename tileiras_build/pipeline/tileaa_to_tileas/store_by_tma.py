@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
@@ -207,9 +206,11 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> TableOperation:
     descriptor = descriptor_of(op.view, box, entry, switch)
     parts, slots, moved = store.parts
     atom = STMATRIX if isinstance(moved.moves[0], MatrixAccess) else ST_SHARED
-    values: dict[str, Any] = {"placement": box.placement, "parts": parts, "slots": slots, "copy_atom": atom}
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
-    made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], location_of(op), **values)
+    types, where = [op.result_token.type], location_of(op)
+    made = AsyncTiledTmaStoreOp.make(
+        operands, types, where, placement=box.placement, parts=parts, slots=slots, copy_atom=atom
+    )
     block_of(op).insert_op_before(made, op)
     op.result_token.replace_all_uses_with(made.result_token)
     for gone in (op, conversion):

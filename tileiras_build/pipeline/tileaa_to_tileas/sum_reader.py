@@ -19,7 +19,7 @@ from ..analysis.kinds import is_pure
 from ..shared.accessors import last_op
 from .agent_rings import Ring, State, Tokens, stage_of, sums_of
 from .computing_agent import ComputingAgent
-from .fetched_operands import drop_fetch
+from .fetched_operands import drop_load
 from .inserted import insert_before, inserter, never_runs
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
@@ -58,7 +58,9 @@ def _drop_product(ring: Ring, loop: TableOperation, index: int) -> None:
     ring.product.detach()
     ring.product.erase()
     for fetch in ring.fetches:
-        drop_fetch(fetch)
+        drop_load(fetch.load, fetch.chain)
+    for copy in ring.copies:
+        drop_load(copy.load, copy.chain)
     _erase_unused(block)
     _rebuild_without(loop, index)
 

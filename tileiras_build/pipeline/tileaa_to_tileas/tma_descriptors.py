@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import MakeTiledTmaDescOp
@@ -29,8 +27,9 @@ def hoist(value: SSAValue, entry: Block) -> None:
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
     """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
     memref = owner(view).operands[0]
-    values: dict[str, Any] = {"dims": box.dims, "box": box.box, "swizzle_mode": box.swizzle, "rounds": box.rounds}
-    made = MakeTiledTmaDescOp.make([memref], [TmaDescType()], **values)
+    made = MakeTiledTmaDescOp.make(
+        [memref], [TmaDescType()], dims=box.dims, box=box.box, swizzle_mode=box.swizzle, rounds=box.rounds
+    )
     for other in entry.ops:
         same = isinstance(other, MakeTiledTmaDescOp) and other.source is memref
         if same and other.attributes == made.attributes:

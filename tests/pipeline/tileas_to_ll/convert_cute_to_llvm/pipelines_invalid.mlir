@@ -25,6 +25,14 @@ func.func @k() {
 // ==>
 // error[barrier-id]: 'cutlass.named_barrier.arrive' op has barrier 16: a CTA has 16
 
+// ---- a_barrier_with_a_name
+func.func @k() {
+  cutlass.named_barrier.arrive {id = "first", threads = 128 : i32} : () -> ()
+  func.return
+}
+// ==>
+// error[cute-attribute]: 'cutlass.named_barrier.arrive' op needs an integer as its attribute id, not "first"
+
 // ---- part_of_a_warp
 func.func @k() {
   cutlass.named_barrier.arrive {id = 3 : i32, threads = 100 : i32} : () -> ()

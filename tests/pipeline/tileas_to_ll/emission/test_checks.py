@@ -67,6 +67,15 @@ def test_a_wait_that_leaves_more_pending_than_there_are_stages_is_refused(pendin
     refused(module, f"wait-pending.*{pending} groups")
 
 
+def test_a_stage_that_iterations_share_is_one_for_each_of_them():
+    module = before_conversion()
+    wait, ring = first(module, "nv_tileas.async_wait"), first(module, "nv_tileas.alloc_tensor").result
+    wait.attributes["pending"] = IntegerAttr(ring.type.stages.data, i32)
+    check_operation(wait, Buffers({ring: 0}, steps=2), JOB.target)
+    with pytest.raises(InternalError, match="wait-pending"):
+        check_operation(wait, Buffers({ring: 0}), JOB.target)
+
+
 @pytest.mark.seed("lowering-overview", "phase-8-casts")
 def test_a_cast_between_other_forms_is_refused():
     module = before_conversion()

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, f16, f32, f64
 from xdsl.ir import SSAValue
 
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.definition import TableOperation
+from ....dialects.narrowing import expect, type_of
 from ....dialects.nvvm import generic
+from ....errors import InternalError
 from ....targets import TARGETS
-from .conversion import Converter, Rewrite, View
+from .conversion import BoundAtom, Converter, Held, Rewrite, View
 from .memory import load_words, store_words
 
 REWRITES: dict[str, Rewrite] = {}
-AtomCall = Callable[[AtomType, list[Any], Converter], None]
+AtomCall = Callable[[AtomType, list[Held], Converter], None]
 ATOMS: dict[str, AtomCall] = {}
 
 
@@ -30,7 +31,7 @@ def rewrite(name: str, feature: str | None = None) -> Callable[[Rewrite], Rewrit
     """Register the rewrite of an operation of ``cute_nvgpu`` that needs a feature of the target."""
 
     def register(function: Rewrite) -> Rewrite:
-        def run(op: TableOperation, cv: Converter) -> Sequence[Any]:
+        def run(op: TableOperation, cv: Converter) -> Sequence[Held]:
             require(feature, cv)
             return function(op, cv)
 
@@ -44,7 +45,7 @@ def atom(*names: str, feature: str | None = None) -> Callable[[AtomCall], AtomCa
     """Register what a call of an atom becomes."""
 
     def register(function: AtomCall) -> AtomCall:
-        def run(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+        def run(kind: AtomType, operands: list[Held], cv: Converter) -> None:
             require(feature, cv)
             function(kind, operands, cv)
 
@@ -77,15 +78,16 @@ def atom_of(op: TableOperation, cv: Converter) -> AtomType:
 
 
 # ---- calls -------------------------------------------------------------------------------------------
-def make_atom(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_atom(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """An atom is its type; its operands (a barrier, a descriptor) go with its calls."""
-    return [op.results[0].type if not op.operands else (op.results[0].type, *[cv[value] for value in op.operands])]
+    kind = type_of(op.results[0], AtomType)
+    return [BoundAtom(kind, tuple(cv[value] for value in op.operands)) if op.operands else kind]
 
 
-def call(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def call(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Dispatch on the atom's type."""
     held = cv[op.atom]
-    kind, bound = (held[0], list(held[1:])) if isinstance(held, tuple) else (held, [])
+    kind, bound = (held.kind, held.operands) if isinstance(held, BoundAtom) else (held, ())
     if not isinstance(kind, AtomType) or kind.name not in ATOMS:
         raise cv.unsupported("atom-call", f"has no rewriter for {op.atom.type}", "see convert_cute_to_llvm: ATOMS")
     ATOMS[kind.name](kind, [*bound, *(cv[value] for value in op.operands[1:])], cv)
@@ -96,19 +98,19 @@ CALLS: dict[str, Rewrite] = {"cute.make_atom": make_atom, "cute.copy_atom_call":
 
 
 @atom("atom.universal_copy")
-def universal_copy(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def universal_copy(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """One load and one store of the bits that the atom names."""
     type = IntegerType(int(words_of(kind, 1, cv)[0]))
-    source, destination = operands
+    source, destination = map(view_of, operands)
     store_words(destination, load_words(source, 1, cv, type), cv)
 
 
 @atom("atom.universal_fma")
-def universal_fma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def universal_fma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """fma of scalars."""
     types = {"f16": f16, "f32": f32, "f64": f64}
     type = types[words_of(kind, 1, cv)[0]]
-    d, a, b, c = operands
+    d, a, b, c = map(view_of, operands)
     values = [load_words(view, 1, cv, type)[0] for view in (a, b, c)]
     store_words(d, [cv.emit.issue(generic.FMAOp, *values, type=type)], cv)
 
@@ -148,6 +150,18 @@ class Product:
         return a, b, c
 
 
-def pointer_of(held: Any) -> SSAValue:
-    """The address of a pointer or view."""
-    return held.pointer if isinstance(held, View) else held
+def view_of(held: Held) -> View:
+    """An operand of an atom's call that is a view."""
+    return expect(View, held)
+
+
+def value_of(held: Held) -> SSAValue:
+    """An operand of an atom's call that is a value."""
+    if isinstance(held, SSAValue):
+        return held
+    raise InternalError("ir-shape", f"an atom's operand is a {type(held).__name__} where it takes a value")
+
+
+def pointer_of(held: Held) -> SSAValue:
+    """The address of a pointer or view; an operand that is a value is itself."""
+    return held if isinstance(held, SSAValue) else expect(View, held).pointer

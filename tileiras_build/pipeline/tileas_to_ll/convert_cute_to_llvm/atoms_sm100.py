@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
@@ -18,8 +17,8 @@ from ....dialects.nvvm.barriers import ClusterRankOp
 from ....targets import TensorMemoryAtom
 from ...shared.llvm_types import TENSOR as TENSOR_SPACE
 from ...shared.llvm_types import pointer, vector
-from .atoms import Product, atom, atom_of, pointer_of, rewrite, words_of
-from .conversion import Converter, attribute
+from .atoms import Product, atom, atom_of, pointer_of, rewrite, value_of, words_of
+from .conversion import Converter, Held, number, word
 
 ADDRESS = pointer(TENSOR_SPACE)
 COLUMNS = (32, 64, 128, 256, 512)
@@ -27,14 +26,14 @@ COLUMNS = (32, 64, 128, 256, 512)
 
 # ---- operands ----------------------------------------------------------------------------------------
 def _group(op: TableOperation, cv: Converter) -> int:
-    group = attribute(op, "cta_group", 1)
+    group = number(op, "cta_group", 1)
     if group not in (1, 2):
         raise cv.invalid("cta-group", f"has cta_group {group}: use 1 or 2")
     return group
 
 
 def _columns(op: TableOperation, cv: Converter) -> int:
-    columns = attribute(op, "columns", 0)
+    columns = number(op, "columns")
     if columns not in COLUMNS:
         raise cv.invalid("tmem-columns", f"needs the attribute columns: 32, 64, 128, 256 or 512, not {columns}")
     return columns
@@ -52,7 +51,7 @@ def _address(value: SSAValue, cv: Converter) -> SSAValue:
 
 # ---- allocation --------------------------------------------------------------------------------------
 @rewrite("arch.sm100.alloc_tmem", "tcgen05")
-def alloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def alloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One warp asks for columns; the address comes to shared memory."""
     holder, columns = cv.operand(op.holder), _columns(op, cv)
     cv.emit.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
@@ -60,7 +59,7 @@ def alloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.sm100.retrieve_tmem_ptr", "tcgen05")
-def retrieve_tmem_ptr(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def retrieve_tmem_ptr(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """What the allocation has written, which LLVM does not see."""
     loaded = llvm.LoadOp(cv.operand(op.holder), i32, alignment=4)
     loaded.attributes["volatile_"] = UnitAttr()
@@ -70,14 +69,14 @@ def retrieve_tmem_ptr(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.sm100.relinquish_tmem_alloc_permit", "tcgen05")
-def relinquish(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def relinquish(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """tcgen05.relinquish_alloc_permit"""
     cv.emit.issue(instructions.RelinquishAllocPermitOp, group=f"cg{_group(op, cv)}")
     return []
 
 
 @rewrite("arch.sm100.dealloc_tmem", "tcgen05")
-def dealloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def dealloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """tcgen05.dealloc"""
     address, columns = _address(cv.operand(op.pointer), cv), _columns(op, cv)
     cv.emit.issue(instructions.DeallocOp, address, columns, group=f"cg{_group(op, cv)}")
@@ -113,12 +112,13 @@ def umma(
 
 
 @atom("sm100.mma", feature="tcgen05")
-def sm100_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def sm100_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """D and C are one place in tensor memory."""
     d, a, b, c = operands
-    if pointer_of(d) is not pointer_of(c):
+    place = pointer_of(d)
+    if place is not pointer_of(c):
         raise cv.invalid("umma-accumulator", "needs C and D at one place in tensor memory")
-    umma(kind, [pointer_of(d), a, b, cv.emit.constant(1, i1)], cv)
+    umma(kind, [place, value_of(a), value_of(b), cv.emit.constant(1, i1)], cv)
 
 
 def _mn_major(op: TableOperation) -> tuple[bool, bool]:
@@ -126,7 +126,7 @@ def _mn_major(op: TableOperation) -> tuple[bool, bool]:
 
 
 @rewrite("arch.mma.SM100.umma", "tcgen05")
-def arch_umma(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_umma(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """``accumulate`` (i1) says whether D counts."""
     operands = [*map(cv.operand, (op.d, op.a, op.b)), op.accumulate]
     umma(atom_of(op, cv), operands, cv, group=_group(op, cv), mn_major=_mn_major(op))
@@ -134,12 +134,12 @@ def arch_umma(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
-def arch_umma_block_scaled(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_umma_block_scaled(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The scales of both operands are in tensor memory."""
     product, (row, *_) = _row_of(atom_of(op, cv), cv)
     if row.scale_type is None:
         raise cv.invalid("umma-scales", f"has the atom {atom_of(op, cv)}, which has no scales")
-    descriptor = row.scaled_descriptor(product.m, product.n, *_mn_major(op), attribute(op, "scale_byte", 0))
+    descriptor = row.scaled_descriptor(product.m, product.n, *_mn_major(op), number(op, "scale_byte"))
     scales = [_address(cv.operand(value), cv) for value in (op.a_scales, op.b_scales)]
     operands = _address(cv.operand(op.d), cv), *map(cv.operand, (op.a, op.b)), descriptor, op.accumulate, *scales
     cv.emit.issue(instructions.ScaledProductOp, *operands, mma_kind=row.scaled_kind)
@@ -148,10 +148,10 @@ def arch_umma_block_scaled(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 # ---- from shared memory ------------------------------------------------------------------------------
 @atom("atom.s2t_copy", feature="tcgen05")
-def s2t_copy(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def s2t_copy(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """On a descriptor and a place in tensor memory."""
     source, destination = operands
-    copy_s2t(words_of(kind, 1, cv)[0], _number(pointer_of(destination), cv), source, 1, cv)
+    copy_s2t(words_of(kind, 1, cv)[0], _number(pointer_of(destination), cv), value_of(source), 1, cv)
 
 
 S2T_SHAPES = ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4")
@@ -170,9 +170,9 @@ def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv
 
 
 @rewrite("arch.copy.SM100.copy_s2t", "tcgen05")
-def arch_copy_s2t(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_copy_s2t(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The shape is an attribute."""
-    shape = attribute(op, "shape", "128x256b")
+    shape = word(op, "shape", "128x256b")
     copy_s2t(shape, _number(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
     return []
 
@@ -186,11 +186,11 @@ def _form(op: TableOperation, types: Sequence[Attribute], cv: Converter) -> tupl
     count = types[0].element_count() if isinstance(types[0], VectorType) else len(types)
     if count not in (1, 2, 4, 8, 16, 32, 64, 128):
         raise cv.invalid("tmem-registers", f"moves {count} registers: use a power of two up to 128")
-    return attribute(op, "shape", ROW_OF_COLUMNS), attribute(op, "repetitions", count)
+    return word(op, "shape", ROW_OF_COLUMNS), number(op, "repetitions", count)
 
 
 @rewrite("arch.copy.SM100.tmem_load", "tcgen05")
-def tmem_load(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def tmem_load(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The words, and the wait until they are there; they are taken apart behind it."""
     types = [result.type for result in op.results]
     shape, repetitions = _form(op, types, cv)
@@ -204,7 +204,7 @@ def tmem_load(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.copy.SM100.tmem_store", "tcgen05")
-def tmem_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def tmem_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The words, and the wait until they are written."""
     values = [cv.operand(value) for value in op.group(1)]
     shape, repetitions = _form(op, [value.type for value in values], cv)

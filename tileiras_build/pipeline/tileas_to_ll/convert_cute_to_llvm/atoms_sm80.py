@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
@@ -18,8 +17,8 @@ from ....dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
 from ....targets import MmaAtom
 from ...analysis.dot_atoms import atoms_by_name
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import struct_of
-from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, words_of
-from .conversion import Converter, attribute
+from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, view_of, words_of
+from .conversion import Converter, Held, number, word
 from .memory import load_words, store_words
 
 # ---- mma.sync ----------------------------------------------------------------------------------------
@@ -52,9 +51,9 @@ def mma_sync(
 
 
 @atom("sm80.mma", feature="mma_sync")
-def sm80_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def sm80_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """Fragments from registers, the product, the fragment of D."""
-    d, a, b, c = operands
+    d, a, b, c = map(view_of, operands)
     product = Product.of(kind, cv)
     counts = product.registers()
     types = [_register(product.a), _register(product.b), PIECES[product.c]]
@@ -65,10 +64,10 @@ def sm80_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
 ATOMS["cute_nvgpu.sm89.mma"] = ATOMS["cute_nvgpu.sm80.mma"]
 
 
-def arch_mma(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_mma(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The same on values."""
     groups = [op.group(index) for index in range(len(op.operand_groups))]
-    return mma_sync(atom_of(op, cv), groups, cv, saturates=attribute(op, "overflow") != "wrapped")
+    return mma_sync(atom_of(op, cv), groups, cv, saturates=word(op, "overflow") != "wrapped")
 
 
 REWRITES |= {f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89", "SM120.block_scaled")}
@@ -99,30 +98,30 @@ def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offs
 
 
 @atom("atom.ldsm", feature="ldmatrix")
-def ldsm(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def ldsm(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """The view of the source is this thread's row."""
-    source, destination = operands
+    source, destination = map(view_of, operands)
     store_words(destination, ldmatrix(kind, source.pointer, 0, cv), cv)
 
 
 @atom("atom.stsm", feature="stmatrix")
-def stsm(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def stsm(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """The view of the destination is this thread's row."""
-    source, destination = operands
+    source, destination = map(view_of, operands)
     stmatrix(kind, destination.pointer, load_words(source, _matrices(kind, cv)[0], cv), 0, cv)
 
 
 @rewrite("arch.copy.ldsm", "ldmatrix")
-def arch_ldsm(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_ldsm(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """ldmatrix on an address."""
-    return ldmatrix(atom_of(op, cv), cv.operand(op.source), attribute(op, "offset", 0), cv)
+    return ldmatrix(atom_of(op, cv), cv.operand(op.source), number(op, "offset"), cv)
 
 
 @rewrite("arch.copy.stsm", "stmatrix")
-def arch_stsm(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_stsm(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """stmatrix on an address."""
     address, values = cv.operand(op.destination), [cv.operand(value) for value in op.group(1)]
-    stmatrix(atom_of(op, cv), address, values, attribute(op, "offset", 0), cv)
+    stmatrix(atom_of(op, cv), address, values, number(op, "offset"), cv)
     return []
 
 
@@ -138,15 +137,15 @@ def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue
 
 
 @atom("atom.simt_async_copy", feature="cp_async")
-def simt_async_copy(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def simt_async_copy(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """The first bytes of the views."""
-    source, destination = operands
+    source, destination = map(view_of, operands)
     cp_async(int(words_of(kind, 1, cv)[0]), source.pointer, destination.pointer, None, cv)
 
 
 @rewrite("arch.copy.SM80.cp_async", "cp_async")
-def arch_cp_async(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_cp_async(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """On pointers, perhaps of fewer bytes."""
     count = cv.value(cv.integer(op.bytes)) if op.bytes is not None else None
-    cp_async(attribute(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
+    cp_async(number(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
     return []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -20,11 +19,12 @@ from ....dialects.nvvm.attrs import (
     WgmmaTypeAttr,
 )
 from ....dialects.nvvm.tensor_copies import MODES, REDUCTIONS, TensorReduceOp
-from .atoms import ATOMS, BITS, AtomCall, Product, atom, atom_of, rewrite
-from .conversion import Converter, attribute
+from .atoms import ATOMS, BITS, AtomCall, Product, atom, atom_of, rewrite, value_of, view_of
+from .conversion import Converter, Held, word
 from .descriptors import generic
 from .memory import load_words, store_words
 
+Operands = list[SSAValue | list[SSAValue] | None]
 TILE = LoadModeAttr.new([StringAttr("tile")])
 ROW, COLUMN = (MmaLayoutAttr.new([StringAttr(word)]) for word in ("row", "col"))
 
@@ -53,67 +53,66 @@ def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: C
 
 
 @atom("sm90.mma", feature="wgmma")
-def sm90_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+def sm90_mma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     """Descriptors of A and B, the accumulator in registers; the call waits, since its result is read from memory."""
     d, a, b, c = operands
     product = Product.of(kind, cv)
     register = {"f32": f32, "s32": i32, "f16": i32}[product.c]
     count = product.m * product.n * BITS[product.c] // (128 * 32)
-    made = wgmma(kind, a, b, cv.emit.struct(load_words(c, count, cv, register)), cv)
+    words = cv.emit.struct(load_words(view_of(c), count, cv, register))
+    made = wgmma(kind, value_of(a), value_of(b), words, cv)
     cv.emit.insert(ops_matrix.WgmmaCommitGroupOp.build())
     cv.emit.insert(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
-    store_words(d, [cv.emit.field(made, index) for index in range(count)], cv)
+    store_words(view_of(d), [cv.emit.field(made, index) for index in range(count)], cv)
 
 
 @rewrite("arch.mma.SM90", "wgmma")
-def arch_wgmma(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def arch_wgmma(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """On descriptors and a struct of registers."""
-    return [wgmma(atom_of(op, cv), cv[op.a], cv[op.b], cv[op.c], cv)]
+    return [wgmma(atom_of(op, cv), cv.address(op.a), cv.address(op.b), cv.address(op.c), cv)]
 
 
 # ---- TMA ---------------------------------------------------------------------------------------------
+def _coordinates(op: TableOperation, cv: Converter) -> list[SSAValue]:
+    return [cv.value(cv.integer(value)) for value in op.coords]
+
+
 @rewrite("arch.copy.SM100.tma_load", "tma")
-def tma_load(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def tma_load(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """``nvvm.cp.async.bulk.tensor`` to shared memory."""
-    coords = [cv.value(cv.integer(value)) for value in op.coords]
-    operands = [cv.operand(op.destination), generic(cv, cv[op.descriptor]), coords, cv[op.barrier], None, None, None]
+    coords, place, descriptor = _coordinates(op, cv), cv.operand(op.destination), generic(cv, cv.address(op.descriptor))
+    operands: Operands = [place, descriptor, coords, cv.address(op.barrier), None, None, None]
     cv.emit.insert(ops_copy.TensorLoadOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
 
 @rewrite("arch.copy.SM100.tma_store", "tma")
-def tma_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def tma_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """``nvvm.cp.async.bulk.tensor`` from shared memory."""
-    coords = [cv.value(cv.integer(value)) for value in op.coords]
-    operands: list[SSAValue | list[SSAValue] | None] = [
-        generic(cv, cv[op.descriptor]),
-        coords,
-        cv.operand(op.source),
-        None,
-        None,
-    ]
+    coords = _coordinates(op, cv)
+    operands: Operands = [generic(cv, cv.address(op.descriptor)), coords, cv.operand(op.source), None, None]
     cv.emit.insert(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
 
 @rewrite("arch.copy.SM100.tma_reduce", "tma")
-def tma_reduce(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def tma_reduce(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """``nvvm.cp.async.bulk.tensor.reduce``: the store's operands, a box combined with what is there."""
-    coords = [cv.value(cv.integer(value)) for value in op.coords]
-    kind, mode = attribute(op, "kind"), attribute(op, "mode", "tile")
+    coords = _coordinates(op, cv)
+    kind, mode = word(op, "kind"), word(op, "mode", "tile")
     if kind not in REDUCTIONS or len(coords) not in MODES.get(mode, ()):
         forms = " or ".join(f"{form} with {ranks[0]} to {ranks[-1]} coordinates" for form, ranks in MODES.items())
         raise cv.invalid("tma-reduce", f"needs a kind of {', '.join(REDUCTIONS)} and the mode {forms}")
-    hint = None if op.hint is None else cv[op.hint]
-    operands = [generic(cv, cv[op.descriptor]), coords, cv.operand(op.source), hint]
-    cv.emit.issue(TensorReduceOp, *operands, red_op=kind, mode=mode)
+    hint = None if op.hint is None else cv.address(op.hint)
+    descriptor = generic(cv, cv.address(op.descriptor))
+    cv.emit.issue(TensorReduceOp, descriptor, coords, cv.operand(op.source), hint, red_op=kind, mode=mode)
     return []
 
 
 def tma_call(form: str) -> AtomCall:
     """A call of a TMA atom; its operands are those of the ``arch.`` operation, bound by ``make_atom``."""
 
-    def run(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    def run(kind: AtomType, operands: list[Held], cv: Converter) -> None:
         message = f"has no rewriter for {kind}: its descriptor and coordinates are operands of {form}"
         raise cv.unsupported("atom-call", message, f"use {form}")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from xdsl.dialects import cf, func, llvm, scf
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
@@ -20,13 +19,14 @@ from ....dialects.cute import types as cute
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.cutlass.types import StateType
 from ....dialects.definition import TableOperation
+from ....dialects.ir import VALUES
+from ....dialects.narrowing import expect
 from ....errors import InvalidInput, Unsupported
 from ....layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
 from ..type_converter import LLVMTypeConverter
 
-Rewrite = Callable[[TableOperation, "Converter"], Sequence[Any]]
 COMPANIONS = ("cute.", "cute_nvgpu.", "cutlass.")
 # Operations that pass values on: their operands, results and blocks change with the values' types.
 CARRIERS = (
@@ -36,6 +36,8 @@ CARRIERS = (
 
 
 Leaf = int | SSAValue  # known, or known at run time
+Tree = Leaf | tuple["Tree", ...]
+Said = int | None | tuple["Said", ...]  # what a type says of a tuple; None is known at run time
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,18 @@ class State:
     count: Leaf
 
 
+@dataclass(frozen=True)
+class BoundAtom:
+    """An atom with operands that go with each of its calls."""
+
+    kind: AtomType
+    operands: tuple[Held, ...]
+
+
+Held = Tree | Layout | View | DescIter | State | AtomType | BoundAtom
+Rewrite = Callable[[TableOperation, "Converter"], Sequence[Held]]
+
+
 def is_companion(type: Attribute) -> bool:
     """Whether a type belongs to cute, cute_nvgpu or cutlass."""
     return type.name.startswith(COMPANIONS)
@@ -74,7 +88,7 @@ class Converter(Integers):
 
     def __init__(self, job: Job, root: Operation):
         self.job = job
-        self.held: dict[SSAValue, Any] = {}
+        self.held: dict[SSAValue, Held] = {}
         # The types that values had before they got their LLVM form.
         self.before: dict[SSAValue, Attribute] = {}
         self.emit = Emitter(root, job)
@@ -86,8 +100,8 @@ class Converter(Integers):
         return self.emit.constant(leaf) if isinstance(leaf, int) else leaf
 
     def _binary(
-        self, kind: Callable[[SSAValue, SSAValue], Operation], fold: Callable[[int, int], int], a: Any, b: Any
-    ) -> Any:
+        self, kind: Callable[[SSAValue, SSAValue], Operation], fold: Callable[[int, int], int], a: Leaf, b: Leaf
+    ) -> Leaf:
         if isinstance(a, int) and isinstance(b, int):
             return fold(a, b)
         return self.emit.add(kind(self.value(a), self.value(b)))
@@ -118,7 +132,7 @@ class Converter(Integers):
         return self._binary(llvm.XOrOp, int.__xor__, a, b)
 
     # ---- values --------------------------------------------------------------------------------------
-    def __getitem__(self, value: SSAValue) -> Any:
+    def __getitem__(self, value: SSAValue) -> Held:
         """What a value is held as; a value of another dialect is itself."""
         if value in self.held:
             return self.held[value]
@@ -127,6 +141,37 @@ class Converter(Integers):
             return self.held[value]
         return _constant_of(value)
 
+    def view(self, value: SSAValue) -> View:
+        """What a view is held as."""
+        return expect(View, self[value])
+
+    def state(self, value: SSAValue) -> State:
+        """What the state of a pipeline is held as."""
+        return expect(State, self[value])
+
+    def scalar(self, value: SSAValue) -> Leaf:
+        """What a pointer or integer is held as."""
+        held = self[value]
+        if isinstance(held, (int, *VALUES)):
+            return held
+        raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
+
+    def tree(self, value: SSAValue) -> Tree:
+        """What an integer or a tuple of integers is held as."""
+        held = self[value]
+        if isinstance(held, (int, SSAValue, tuple)):
+            return held
+        raise self.unsupported("cute-operand", f"needs integers where it has {value.type}")
+
+    def address(self, value: SSAValue) -> SSAValue:
+        """A pointer, or another operand that is held as it is."""
+        return self._address(self[value], value)
+
+    def _address(self, held: Held, value: SSAValue) -> SSAValue:
+        if isinstance(held, VALUES):
+            return held
+        raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
+
     def type_of(self, value: SSAValue) -> Attribute:
         """The type of a value before conversion."""
         return self.before.get(value, value.type)
@@ -134,16 +179,18 @@ class Converter(Integers):
     def integer(self, value: SSAValue) -> Leaf:
         """An integer operand as a leaf."""
         held = self[value]
-        if isinstance(held, (tuple, View, Layout)):
-            raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
-        return held if isinstance(held, int) else self.emit.integer(held)
+        if isinstance(held, int):
+            return held
+        if isinstance(held, VALUES):
+            return self.emit.integer(held)
+        raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
 
     def operand(self, value: SSAValue) -> SSAValue:
         """An operand of an instruction: the value itself, of a view its pointer."""
         held = self[value]
         if isinstance(held, int):
             return self.value(held) if is_companion(value.type) else value
-        return held.pointer if isinstance(held, View) else held
+        return held.pointer if isinstance(held, View) else self._address(held, value)
 
     def layout(self, value: SSAValue) -> Layout:
         """The layout of a layout or view."""
@@ -175,7 +222,7 @@ class Converter(Integers):
             result = self.emit.with_field(result, self._structured(member, parts), index)
         return result
 
-    def _parts(self, held: Any, type: Attribute) -> list[Leaf]:
+    def _parts(self, held: Held, type: Attribute) -> list[Leaf]:
         if isinstance(held, View):
             return [held.pointer, *self._parts(held.layout, type)]
         if isinstance(held, Layout):
@@ -186,7 +233,7 @@ class Converter(Integers):
             return [held.phase, held.index, held.count]
         return list(leaves(held))
 
-    def unpacked(self, value: SSAValue, type: Attribute) -> Any:
+    def unpacked(self, value: SSAValue, type: Attribute) -> Held:
         """What a value that came across a block is held as; ``type`` is its type before conversion."""
         if isinstance(type, AtomType):
             return type
@@ -222,33 +269,37 @@ def _constant_of(value: SSAValue) -> Leaf:
     return value
 
 
-def _known(held: Any, said: Any) -> Any:
+def _known(held: Tree, said: Said) -> Tree:
     """A tuple with the leaves that its type knows."""
     return zip_leaves(lambda leaf, known: leaf if known is None else known, held, said)
 
 
-def _layout_of(said: Layout, parts: Iterator[Any]) -> Layout:
+def _layout_of(said: Layout, parts: Iterator[SSAValue]) -> Layout:
     pairs = list(parts)
     shape, stride = (rebuild(said.shape, iter(pairs[start::2])) for start in (0, 1))
     return replace(said, shape=_known(shape, said.shape), stride=_known(stride, said.stride))
 
 
-def refined(held: Any, type: Attribute, cv: Converter) -> Any:
+def refined(held: Held, type: Attribute, cv: Converter) -> Held:
     """``held`` with what its result's type says; raises InvalidInput where they contradict each other."""
     if isinstance(type, cute.MemRefType):
-        return View(held.pointer, refined(held.layout, type.layout, cv))
+        view = expect(View, held)
+        return View(view.pointer, _refined_layout(view.layout, type.layout.data, cv))
     if isinstance(type, cute.LayoutType) and isinstance(held, Layout):
-        said = type.data
-        if said.swizzle != held.swizzle:
-            raise cv.invalid("cute-type", f"makes {held} where its type says {said}")
-        return replace(held, shape=_agreed(held.shape, said.shape, cv), stride=_agreed(held.stride, said.stride, cv))
-    if isinstance(type, cute.TUPLES):
+        return _refined_layout(held, type.data, cv)
+    if isinstance(type, cute.TUPLES) and isinstance(held, (int, SSAValue, tuple)):
         return _agreed(held, type.data, cv)
     return held
 
 
-def _agreed(held: Any, said: Any, cv: Converter) -> Any:
-    def agree(leaf: Any, known: Any) -> Any:
+def _refined_layout(held: Layout, said: Layout, cv: Converter) -> Layout:
+    if said.swizzle != held.swizzle:
+        raise cv.invalid("cute-type", f"makes {held} where its type says {said}")
+    return replace(held, shape=_agreed(held.shape, said.shape, cv), stride=_agreed(held.stride, said.stride, cv))
+
+
+def _agreed(held: Tree, said: Said, cv: Converter) -> Tree:
+    def agree(leaf: Leaf, known: int | None) -> Leaf:
         if isinstance(leaf, int) and known is not None and leaf != known:
             raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}")
         return leaf if known is None else known
@@ -259,9 +310,22 @@ def _agreed(held: Any, said: Any, cv: Converter) -> Any:
         raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}") from None
 
 
-def attribute(op: Operation, name: str, default: Any = None) -> Any:
-    """The Python value of an integer or string attribute."""
+def number(op: Operation, name: str, default: int = 0) -> int:
+    """The value of an integer attribute."""
     found = op.attributes.get(name)
-    if isinstance(found, IntegerAttr):
-        return found.value.data
-    return found.data if isinstance(found, StringAttr) else default
+    if found is not None and not isinstance(found, IntegerAttr):
+        raise _attribute_fault(op, name, "an integer")
+    return default if found is None else found.value.data
+
+
+def word(op: Operation, name: str, default: str = "") -> str:
+    """The text of a string attribute."""
+    found = op.attributes.get(name)
+    if found is not None and not isinstance(found, StringAttr):
+        raise _attribute_fault(op, name, "a string")
+    return default if found is None else found.data
+
+
+def _attribute_fault(op: Operation, name: str, wanted: str) -> InvalidInput:
+    message = f"'{op.name}' op needs {wanted} as its attribute {name}, not {op.attributes[name]}"
+    return InvalidInput("cute-attribute", message, location=location_of(op))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, i32, i64
@@ -24,7 +23,7 @@ from ..convert_nvgpu_and_gpu_to_nvvm.conversion import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
 from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ROWS_PER_ATOM, packed_descriptor
-from .conversion import Converter, Rewrite, View, attribute
+from .conversion import Converter, Held, Rewrite, View, number, word
 from .memory import shared_variable
 
 REWRITES: dict[str, Rewrite] = {}
@@ -43,11 +42,11 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 # ---- matrices in shared memory -----------------------------------------------------------------------
 @rewrite("smem_desc_view")
-def smem_desc_view(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def smem_desc_view(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The fields but the address are one constant, from the view's layout."""
-    view = cv[op.view]
+    view = cv.view(op.view)
     bits = _descriptor_bits(
-        view, element_bytes(expect(MemRefType, cv.type_of(op.view)).element), attribute(op, "version", "wgmma"), cv
+        view, element_bytes(expect(MemRefType, cv.type_of(op.view)).element), word(op, "version", "wgmma"), cv
     )
     return [packed_descriptor(cv.emit, view.pointer, bits)]
 
@@ -87,27 +86,27 @@ def generic(cv: Converter, pointer: SSAValue) -> SSAValue:
 
 
 @rewrite("get_tma_desc_addr")
-def get_tma_desc_addr(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_tma_desc_addr(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A tensor map is held by its address."""
-    return [generic(cv, cv[op.descriptor])]
+    return [generic(cv, cv.address(op.descriptor))]
 
 
 @rewrite("get_grid_constant_pointer")
-def get_grid_constant_pointer(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_grid_constant_pointer(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A grid constant is read where it lies."""
-    return [generic(cv, cv[op.argument])]
+    return [generic(cv, cv.address(op.argument))]
 
 
 @rewrite("cast_tma_desc_to_integer")
-def cast_tma_desc_to_integer(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def cast_tma_desc_to_integer(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The address."""
-    return [cv.emit.add(llvm.PtrToIntOp(cv[op.descriptor], i64))]
+    return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.descriptor), i64))]
 
 
 @rewrite("copy_tma_desc")
-def copy_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def copy_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """128 bytes, 8 at a time."""
-    source, destination = cv[op.source], cv[op.destination]
+    source, destination = cv.address(op.source), cv.address(op.destination)
     for index in range(MAP_BYTES // 8):
         word = cv.emit.add(llvm.LoadOp(cv.emit.offset(source, index, i64), i64))
         cv.emit.insert(llvm.StoreOp(word, cv.emit.offset(destination, index, i64)))
@@ -115,28 +114,28 @@ def copy_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
-def prefetch_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def prefetch_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """prefetch.tensormap"""
-    cv.emit.insert(ops_thread.PrefetchTensorMapOp.build(operands=[cv[op.descriptor], None]))
+    cv.emit.insert(ops_thread.PrefetchTensorMapOp.build(operands=[cv.address(op.descriptor), None]))
     return []
 
 
 # ---- storage -----------------------------------------------------------------------------------------
 def _bytes(op: TableOperation, cv: Converter) -> int:
-    size = attribute(op, "size")
-    if not isinstance(size, int) or size < 1:
+    size = number(op, "size")
+    if size < 1:
         raise cv.invalid("cute-storage", "needs the attribute size, in bytes")
     return size
 
 
 @rewrite("arch.alloc_smem")
-def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A variable of some bytes."""
     return [shared_variable(cv, array(_bytes(op, cv), I8), op.attributes)]
 
 
 @rewrite("arch.alloc_rmem")
-def alloc_rmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def alloc_rmem(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A stack object of some bytes."""
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), array(_bytes(op, cv), I8), 16))
     wanted = expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
@@ -144,7 +143,7 @@ def alloc_rmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.get_dyn_smem")
-def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One global of no size per module, whose end the launch moves."""
     if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
         type = array(0, I8)
@@ -153,16 +152,16 @@ def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.get_dyn_smem_size")
-def get_dyn_smem_size(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_dyn_smem_size(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The special register (PTX ISA 9.0, %dynamic_smem_size)."""
     return [cv.emit.issue(DynamicSharedSizeOp, type=i32)]
 
 
 @rewrite("arch.make_warp_uniform")
-def make_warp_uniform(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_warp_uniform(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Lane 0's value."""
     emit = cv.emit
     mask, zero, clamp = (emit.constant(number) for number in (-1, 0, 31))
     kind = ShflKindAttr.new([StringAttr("idx")])
-    operands = [mask, cv.value(cv[op.value]), zero, clamp]
+    operands = [mask, cv.value(cv.scalar(op.value)), zero, clamp]
     return [emit.add(ops_thread.ShflSyncOp.build(operands=operands, result_types=[i32], properties={"kind": kind}))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase
 
@@ -13,9 +13,10 @@ from ....dialects.definition import TableOperation
 from ....dialects.narrowing import expect, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
-from .conversion import Converter, Rewrite, View, attribute
+from .conversion import Converter, Held, Leaf, Rewrite, Tree, View, number
 
 REWRITES: dict[str, Rewrite] = {}
+Mode = TypeVar("Mode")
 
 
 def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
@@ -31,7 +32,7 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 def checked(function: Rewrite) -> Rewrite:
     """A rewrite whose ValueError is the user's: the algebra refuses these operands."""
 
-    def run(op: TableOperation, cv: Converter) -> Sequence[Any]:
+    def run(op: TableOperation, cv: Converter) -> Sequence[Held]:
         try:
             return function(op, cv)
         except ValueError as error:
@@ -42,7 +43,7 @@ def checked(function: Rewrite) -> Rewrite:
 
 # ---- tuples ------------------------------------------------------------------------------------------
 @rewrite("make_int_tuple", "make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
-def make_tuple(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_tuple(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The operands, one for each leaf that the type does not know; or for each top-level mode."""
     said, given = type_of(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
     unknown = [leaf for leaf in leaves(said) if leaf is None]
@@ -54,16 +55,16 @@ def make_tuple(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("unpack_tuple")
-def unpack_tuple(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def unpack_tuple(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Every leaf is a value."""
-    found = [cv.value(leaf) for leaf in leaves(cv[op.tuple])]
+    found = [cv.value(leaf) for leaf in leaves(cv.tree(op.tuple))]
     if len(found) != len(op.results):
         raise cv.invalid("cute-leaves", f"has {len(op.results)} results for {len(found)} leaves")
     return found
 
 
 @rewrite("static")
-def static(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def static(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """What the type says is all there is."""
     type = op.results[0].type
     held = type.data if isinstance(type, cute.LayoutType) else expect(cute.TupleType, type).data
@@ -73,8 +74,8 @@ def static(op: TableOperation, cv: Converter) -> Sequence[Any]:
     return [held]
 
 
-def _leafwise(function: Callable[[Converter], Callable[[Any, Any], Any]]) -> Rewrite:
-    return checked(lambda op, cv: [zip_leaves(function(cv), cv[op.lhs], cv[op.rhs])])
+def _leafwise(function: Callable[[Converter], Callable[[Leaf, Leaf], Leaf]]) -> Rewrite:
+    return checked(lambda op, cv: [zip_leaves(function(cv), cv.tree(op.lhs), cv.tree(op.rhs))])
 
 
 REWRITES |= {
@@ -91,100 +92,103 @@ REWRITES |= {
 # ---- layouts -----------------------------------------------------------------------------------------
 @rewrite("make_layout")
 @checked
-def make_layout(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Shape and stride; without a stride the first mode is dense and the fastest."""
-    shape = cv[op.shape]
-    stride = cv[op.stride] if op.stride is not None else algebra.compact(shape, cv)
+    shape = cv.tree(op.shape)
+    stride = cv.tree(op.stride) if op.stride is not None else algebra.compact(shape, cv)
     if not algebra.congruent(shape, stride):
         raise ValueError(f"{print_tuple(shape)} and {print_tuple(stride)} do not have the same form")
     return [Layout(shape, stride)]
 
 
 @rewrite("make_composed_layout")
-def make_composed_layout(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_composed_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The swizzle stands in the type."""
     said = type_of(op.results[0], cute.LayoutType).data
     return [replace(cv.layout(op.layout), swizzle=said.swizzle, offset=said.offset)]
 
 
 @rewrite("get_shape")
-def get_shape(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_shape(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The shape of a layout or view."""
     return [cv.layout(op.source).shape]
 
 
 @rewrite("get_stride")
-def get_stride(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_stride(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The strides of a layout or view."""
     return [cv.layout(op.source).stride]
 
 
 @rewrite("get_layout")
-def get_layout(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_layout(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The layout of a view."""
     return [cv.layout(op.view)]
 
 
 @rewrite("size")
-def size(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def size(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The product of all extents."""
     return [algebra.product(cv.layout(op.source).shape, cv)]
 
 
 @rewrite("cosize")
-def cosize(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def cosize(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One more than the largest offset."""
     return [algebra.cosize(cv.layout(op.source), cv)]
 
 
 @rewrite("crd2idx")
 @checked
-def crd2idx(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def crd2idx(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The dot product of coordinate and stride leaves, swizzled."""
-    return [algebra.place(cv.layout(op.layout), cv[op.coord], cv)]
+    return [algebra.place(cv.layout(op.layout), cv.tree(op.coord), cv)]
 
 
 @rewrite("idx2crd")
 @checked
-def idx2crd(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def idx2crd(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Quotients and remainders."""
-    return [algebra.idx2crd(cv.integer(op.index), cv[op.shape], cv)]
+    return [algebra.idx2crd(cv.integer(op.index), cv.tree(op.shape), cv)]
 
 
-def _modes(held: Any) -> list[Any]:
-    if isinstance(held, Layout):
-        return held.modes
-    return list(held) if isinstance(held, tuple) else [held]
-
-
-def _joined(modes: list[Any]) -> Any:
-    if any(isinstance(mode, Layout) for mode in modes):
-        return algebra.from_modes(modes)
-    return tuple(modes) if len(modes) > 1 else modes[0]
+def _members(tree: Tree) -> list[Tree]:
+    return list(tree) if isinstance(tree, tuple) else [tree]
 
 
 @rewrite("select")
 @checked
-def select(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def select(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Modes by number."""
-    modes, wanted = _modes(cv[op.source]), op.attributes.get("mode")
+    held = cv[op.source]
+    if isinstance(held, Layout):
+        return [algebra.from_modes(_selected(op, held.modes))]
+    members = _selected(op, _members(cv.tree(op.source)))
+    return [tuple(members) if len(members) > 1 else members[0]]
+
+
+def _selected(op: TableOperation, modes: Sequence[Mode]) -> list[Mode]:
+    wanted = op.attributes.get("mode")
     if not isinstance(wanted, DenseArrayBase) or not all(0 <= mode < len(modes) for mode in wanted.get_values()):
         raise ValueError(f"the attribute mode must be an array of modes below {len(modes)}")
-    return [_joined([modes[mode] for mode in wanted.get_values()])]
+    return [modes[mode] for mode in wanted.get_values()]
 
 
 @rewrite("group_modes")
 @checked
-def group_modes(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def group_modes(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Some modes, in a row, as one."""
-    modes = _modes(cv[op.source])
-    begin, end = attribute(op, "begin", 0), attribute(op, "end", len(modes))
+    held = cv[op.source]
+    if isinstance(held, Layout):
+        return [algebra.from_modes_of(_grouped(op, held.modes, algebra.from_modes_of))]
+    return [tuple(_grouped(op, _members(cv.tree(op.source)), tuple))]
+
+
+def _grouped(op: TableOperation, modes: list[Mode], join: Callable[[list[Mode]], Mode]) -> list[Mode]:
+    begin, end = number(op, "begin"), number(op, "end", len(modes))
     if not 0 <= begin < end <= len(modes):
         raise ValueError(f"begin {begin} and end {end} are no range of {len(modes)} modes")
-    inner = modes[begin:end]
-    group = algebra.from_modes_of(inner) if isinstance(inner[0], Layout) else tuple(inner)
-    outer = [*modes[:begin], group, *modes[end:]]
-    return [algebra.from_modes_of(outer) if isinstance(inner[0], Layout) else tuple(outer)]
+    return [*modes[:begin], join(modes[begin:end]), *modes[end:]]
 
 
 def _of_layout(function: Callable[[Layout], Layout]) -> Rewrite:
@@ -200,16 +204,16 @@ REWRITES |= {
 
 @rewrite("complement")
 @checked
-def complement(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def complement(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The offsets below a size that a layout skips; without one, below its own cosize."""
     layout = cv.layout(op.layout)
-    size = cv[op.size] if op.size is not None else algebra.cosize(layout, cv)
+    size = cv.tree(op.size) if op.size is not None else algebra.cosize(layout, cv)
     return [algebra.complement(layout, algebra.product(size, cv))]
 
 
 @rewrite("composition", "compose")
 @checked
-def composition(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def composition(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One layout after another; a tile is composed mode by mode."""
     first, second = cv.layout(op.lhs), cv[op.rhs]
     if isinstance(second, tuple):
@@ -222,7 +226,7 @@ def composition(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 @checked
-def divide(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def divide(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Each mode cut in tiles."""
     held = cv[op.source]
     layout = cv.layout(op.source)
@@ -234,12 +238,12 @@ def divide(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("logical_product")
 @checked
-def logical_product(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def logical_product(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Copies of a static layout."""
     return [algebra.logical_product(cv.layout(op.layout), cv.layout(op.tiler))]
 
 
 @rewrite("derefine")
-def derefine(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def derefine(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The same leaves under a type that knows fewer."""
     return [cv[op.source]]

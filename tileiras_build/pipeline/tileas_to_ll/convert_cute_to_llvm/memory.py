@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
@@ -18,7 +17,7 @@ from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout
 from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import convert_type, pointer_to
-from .conversion import Converter, DescIter, Leaf, Rewrite, View
+from .conversion import Converter, DescIter, Held, Leaf, Rewrite, Tree, View
 from .layouts import checked
 
 REWRITES: dict[str, Rewrite] = {}
@@ -48,20 +47,20 @@ def moved(cv: Converter, pointer: SSAValue, offset: Leaf, element: Attribute) ->
 
 # ---- pointers ----------------------------------------------------------------------------------------
 @rewrite("make_view")
-def make_view(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_view(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Nothing but the two together."""
-    return [View(cv[op.pointer], cv.layout(op.layout))]
+    return [View(cv.address(op.pointer), cv.layout(op.layout))]
 
 
 @rewrite("get_iter")
-def get_iter(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_iter(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The pointer of a view."""
-    return [cv[op.view].pointer]
+    return [cv.view(op.view).pointer]
 
 
 @rewrite("add_offset")
 @checked
-def add_offset(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def add_offset(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A pointer moves by elements; an iterator counts, down where the attribute rewind is set."""
     held, offset = cv[op.source], cv.integer(op.offset)
     if isinstance(held, DescIter):
@@ -71,14 +70,14 @@ def add_offset(op: TableOperation, cv: Converter) -> Sequence[Any]:
         if held.layout.swizzle is not None:
             raise ValueError("an offset does not commute with the view's swizzle")
         return [View(moved(cv, held.pointer, offset, element_type(cv.type_of(op.source))), held.layout)]
-    return [moved(cv, held, offset, element_type(cv.type_of(op.source)))]
+    return [moved(cv, cv.address(op.source), offset, element_type(cv.type_of(op.source)))]
 
 
 @rewrite("recast_iter", "inttoptr")
-def recast(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def recast(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The same address; from an integer, a pointer."""
-    held, wanted = cv[op.source], expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
-    value = cv.value(held)
+    wanted = expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
+    value = cv.value(cv.scalar(op.source))
     if not isinstance(value.type, llvm.LLVMPointerType):
         return [cv.emit.pointer(value, wanted)]
     if value.type != wanted:
@@ -87,28 +86,28 @@ def recast(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("ptrtoint")
-def ptrtoint(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def ptrtoint(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The address as the result's integer."""
-    return [cv.emit.add(llvm.PtrToIntOp(cv[op.source], op.results[0].type))]
+    return [cv.emit.add(llvm.PtrToIntOp(cv.address(op.source), op.results[0].type))]
 
 
 @rewrite("ptr.store")
-def ptr_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def ptr_store(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One element."""
-    cv.emit.insert(llvm.StoreOp(op.value, cv[op.pointer]))
+    cv.emit.insert(llvm.StoreOp(op.value, cv.address(op.pointer)))
     return []
 
 
 @rewrite("make_desc_iter")
-def make_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def make_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """At index 0."""
-    return [DescIter(cv[op.pointer], 0, cv.integer(op.stride))]
+    return [DescIter(cv.address(op.pointer), 0, cv.integer(op.stride))]
 
 
 @rewrite("deref_desc_iter")
-def deref_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def deref_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The pointer, index times stride bytes further."""
-    held = cv[op.iterator]
+    held = expect(DescIter, cv[op.iterator])
     return [moved(cv, held.pointer, cv.mul(held.index, held.stride), I8)]
 
 
@@ -121,7 +120,7 @@ def _elements(type: cute.MemRefType, cv: Converter) -> int:
 
 
 @rewrite("memref.alloca", "make_fragment_like")
-def alloca(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def alloca(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A stack object, which LLVM keeps in registers where its indices are known."""
     type = type_of(op.results[0], cute.MemRefType)
     storage = array(_elements(type, cv), element_type(type))
@@ -132,7 +131,7 @@ def alloca(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("memref.alloc_smem")
-def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A variable in shared memory."""
     type = type_of(op.results[0], cute.MemRefType)
     storage = array(_elements(type, cv), element_type(type))
@@ -150,23 +149,23 @@ def shared_variable(cv: Converter, storage: Attribute, attributes: dict[str, Att
 
 
 # ---- elements ----------------------------------------------------------------------------------------
-def _address(view: View, coordinate: Any, element: Attribute, cv: Converter) -> SSAValue:
+def _address(view: View, coordinate: Tree, element: Attribute, cv: Converter) -> SSAValue:
     return moved(cv, view.pointer, algebra.place(view.layout, coordinate, cv), element)
 
 
 @rewrite("memref.load")
 @checked
-def load(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def load(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The element at a coordinate."""
     element = element_type(cv.type_of(op.view))
-    return [cv.emit.add(llvm.LoadOp(_address(cv[op.view], cv[op.coord], element, cv), element))]
+    return [cv.emit.add(llvm.LoadOp(_address(cv.view(op.view), cv.tree(op.coord), element, cv), element))]
 
 
 @rewrite("memref.store")
 @checked
-def store(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def store(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The element at a coordinate."""
-    place = _address(cv[op.view], cv[op.coord], element_type(cv.type_of(op.view)), cv)
+    place = _address(cv.view(op.view), cv.tree(op.coord), element_type(cv.type_of(op.view)), cv)
     cv.emit.insert(llvm.StoreOp(op.value, place))
     return []
 
@@ -180,15 +179,15 @@ def dense(view: View, cv: Converter) -> SSAValue:
 
 
 @rewrite("memref.load_vec")
-def load_vec(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def load_vec(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """All elements as a vector."""
-    return [cv.emit.add(llvm.LoadOp(dense(cv[op.view], cv), op.results[0].type))]
+    return [cv.emit.add(llvm.LoadOp(dense(cv.view(op.view), cv), op.results[0].type))]
 
 
 @rewrite("memref.store_vec")
-def store_vec(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def store_vec(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """All elements from a vector."""
-    cv.emit.insert(llvm.StoreOp(op.value, dense(cv[op.view], cv)))
+    cv.emit.insert(llvm.StoreOp(op.value, dense(cv.view(op.view), cv)))
     return []
 
 
@@ -208,20 +207,20 @@ def store_words(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
 # ---- partitions --------------------------------------------------------------------------------------
 @rewrite("local_tile")
 @checked
-def local_tile(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def local_tile(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One tile: its layout, at the place that the coordinate of the tile has among the rests."""
-    view = cv[op.view]
+    view = cv.view(op.view)
     tiles, rests = algebra.divided(_plain(view), cv[op.tile], cv)
     rest = algebra.from_modes(rests)
-    offset = algebra.crd2idx(cv[op.coord], rest.shape, rest.stride, cv)
+    offset = algebra.crd2idx(cv.tree(op.coord), rest.shape, rest.stride, cv)
     return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(tiles))]
 
 
 @rewrite("local_partition")
 @checked
-def local_partition(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def local_partition(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """What is left of each tile of threads: the rests, at the place of the thread in its tile."""
-    view, threads = cv[op.view], cv.layout(op.threads)
+    view, threads = cv.view(op.view), cv.layout(op.threads)
     tile = tuple(algebra.product(mode.shape) for mode in threads.modes)
     tiles, rests = algebra.divided(_plain(view), tile if len(tile) > 1 else tile[0], cv)
     coordinate = _thread_place(cv.integer(op.index), threads, cv)

@@ -10,7 +10,6 @@ Sound: layouts are desugared before atoms, which take them apart; a leaf that a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -33,7 +32,7 @@ from . import (  # noqa: F401 - the generations register their atoms
     memory,
     pipelines,
 )
-from .conversion import CARRIERS, Converter, Rewrite, is_companion, refined
+from .conversion import CARRIERS, Converter, Held, Rewrite, is_companion, refined
 
 Owned = Callable[[Attribute], bool]
 
@@ -138,7 +137,7 @@ def _convert_one(
         _convert_arguments(block, cv, owned)
 
 
-def _hold_results(op: Operation, values: Sequence[Any], cv: Converter) -> None:
+def _hold_results(op: Operation, values: Sequence[Held], cv: Converter) -> None:
     if len(values) != len(op.results):
         raise cv.invalid("cute-results", f"has {len(op.results)} results where it makes {len(values)}")
     for result, value in zip(op.results, values):
@@ -150,7 +149,7 @@ def _hold_results(op: Operation, values: Sequence[Any], cv: Converter) -> None:
         result.replace_all_uses_with(plain)
 
 
-def _plain(value: SSAValue, type: Attribute, cv: Converter) -> SSAValue:
+def _plain(value: Held, type: Attribute, cv: Converter) -> SSAValue:
     """A result of another dialect's type."""
     found = cv.emit.constant(value, type) if isinstance(value, int) else value
     if not isinstance(found, SSAValue) or found.type != type:

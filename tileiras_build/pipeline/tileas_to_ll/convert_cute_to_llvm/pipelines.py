@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
@@ -18,7 +17,8 @@ from ....dialects.cutlass.types import PipelineType
 from ....dialects.definition import TableOperation
 from ....dialects.narrowing import expect
 from ....dialects.nvvm import ops_thread, warps
-from .conversion import Converter, Leaf, Rewrite, State, attribute
+from ...shared.accessors import given
+from .conversion import Converter, Held, Leaf, Rewrite, State, number, word
 
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
@@ -37,23 +37,23 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 # ---- states ------------------------------------------------------------------------------------------
 @rewrite("pipeline.state.create")
-def create_state(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def create_state(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """By role: a producer's first acquire passes."""
-    role = attribute(op, "role")
+    role = word(op, "role")
     if role not in ("producer", "consumer"):
         raise cv.invalid("pipeline-role", "needs the attribute role: producer or consumer")
     return [State(1 if role == "producer" else 0, 0, 0)]
 
 
 @rewrite("pipeline.state.increment")
-def increment(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def increment(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Add, compare, select; a wrap flips the phase."""
-    held, stages = cv[op.state], attribute(op, "stages")
-    if not isinstance(stages, int) or stages < 1:
+    held, stages = cv.state(op.state), number(op, "stages")
+    if stages < 1:
         raise cv.invalid("pipeline-stages", "needs the attribute stages")
-    if all(isinstance(part, int) for part in (held.phase, held.index)):
-        wraps = held.index + 1 == stages
-        return [State(held.phase ^ wraps, 0 if wraps else held.index + 1, cv.add(held.count, 1))]
+    if isinstance(held.phase, int) and isinstance(held.index, int):
+        ends = held.index + 1 == stages
+        return [State(held.phase ^ ends, 0 if ends else held.index + 1, cv.add(held.count, 1))]
     emit = cv.emit
     raised = cv.value(cv.add(held.index, 1))
     wraps = emit.add(llvm.ICmpOp(raised, emit.constant(stages), IntegerAttr(0, i64)))
@@ -63,7 +63,7 @@ def increment(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 def _field(name: str) -> Rewrite:
-    return lambda op, cv: [getattr(cv[op.state], name)]
+    return lambda op, cv: [getattr(cv.state(op.state), name)]
 
 
 REWRITES |= {f"cutlass.pipeline.state.get_{name}": _field(name) for name in ("index", "phase", "count")}
@@ -71,7 +71,7 @@ REWRITES |= {f"cutlass.pipeline.state.get_{name}": _field(name) for name in ("in
 
 # ---- pipelines ---------------------------------------------------------------------------------------
 @rewrite("pipeline.create")
-def create(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def create(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """A pipeline is the address of its barriers."""
     return [cv[op.storage]]
 
@@ -82,14 +82,14 @@ def _stages(op: TableOperation, cv: Converter) -> int:
 
 def _barrier(op: TableOperation, cv: Converter, index: Leaf, side: str) -> SSAValue:
     position = cv.add(index, _stages(op, cv)) if side == "empty" else index
-    return cv.emit.offset(cv[op.pipeline], position, i64)
+    return cv.emit.offset(cv.address(op.pipeline), position, i64)
 
 
 @rewrite("pipeline.init")
-def init(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def init(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """How many arrivals fill and empty a stage."""
-    counts = {"full": attribute(op, "num_producers"), "empty": attribute(op, "num_consumers")}
-    if not all(isinstance(count, int) and count > 0 for count in counts.values()):
+    counts = {"full": number(op, "num_producers"), "empty": number(op, "num_consumers")}
+    if not all(count > 0 for count in counts.values()):
         raise cv.invalid("pipeline-participants", "cutlass.pipeline.init: participants length mismatch")
     for side, count in counts.items():
         for stage in range(_stages(op, cv)):
@@ -109,9 +109,9 @@ def _wait(
 
 
 @rewrite("pipeline.producer_acquire")
-def producer_acquire(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def producer_acquire(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Wait for the empty side."""
-    state = cv[op.state]
+    state = cv.state(op.state)
     _wait(op, cv, state.index, state.phase, "empty")
     return []
 
@@ -121,54 +121,54 @@ def _expect(barrier: SSAValue, bytes: int, cv: Converter) -> None:
     cv.emit.insert(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
 
 
-def _arrive(op: TableOperation, cv: Converter, side: str) -> Sequence[Any]:
-    barrier = _barrier(op, cv, cv[op.state].index, side)
+def _arrive(op: TableOperation, cv: Converter, side: str) -> Sequence[Held]:
+    barrier = _barrier(op, cv, cv.state(op.state).index, side)
     cv.emit.insert(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
     return []
 
 
 @rewrite("pipeline.producer_commit")
-def producer_commit(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def producer_commit(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Arrive at the full side; with tx_count, expecting as many bytes of asynchronous copies."""
-    if (bytes := attribute(op, "tx_count")) is None:
+    if "tx_count" not in op.attributes:
         return _arrive(op, cv, "full")
-    _expect(_barrier(op, cv, cv[op.state].index, "full"), bytes, cv)
+    _expect(_barrier(op, cv, cv.state(op.state).index, "full"), number(op, "tx_count"), cv)
     return []
 
 
 @rewrite("pipeline.consumer_release")
-def consumer_release(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def consumer_release(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Arrive at the empty side."""
     return _arrive(op, cv, "empty")
 
 
 @rewrite("pipeline.consumer_wait")
-def consumer_wait(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def consumer_wait(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Wait for the full side."""
-    state = cv[op.state]
+    state = cv.state(op.state)
     _wait(op, cv, state.index, state.phase, "full")
     return []
 
 
 @rewrite("pipeline.producer_try_acquire", "pipeline.consumer_try_wait")
-def try_wait(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def try_wait(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """One attempt."""
-    state, side = cv[op.state], "empty" if op.name.endswith("acquire") else "full"
-    return [_wait(op, cv, state.index, state.phase, side, once=True)]
+    state, side = cv.state(op.state), "empty" if op.name.endswith("acquire") else "full"
+    return [given(_wait(op, cv, state.index, state.phase, side, once=True))]
 
 
 @rewrite("pipeline.producer_tail")
-def producer_tail(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def producer_tail(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """Wait for every stage in turn, so that no CTA leaves while others still use its barriers; ``invalidate`` ends them.
 
     A barrier is invalidated by one thread, the one that alone has the attribute on its way.
     """
-    state, stages = cv[op.state], _stages(op, cv)
+    state, stages = cv.state(op.state), _stages(op, cv)
     for _ in range(stages):
         _wait(op, cv, state.index, state.phase, "empty")
         state = _next(state, stages, cv)
     for position in range(2 * stages if "invalidate" in op.attributes else 0):
-        barrier = cv.emit.offset(cv[op.pipeline], position, i64)
+        barrier = cv.emit.offset(cv.address(op.pipeline), position, i64)
         cv.emit.insert(ops_thread.MBarrierInvalSharedOp.build(operands=[barrier]))
     return []
 
@@ -180,20 +180,20 @@ def _next(state: State, stages: int, cv: Converter) -> State:
 
 
 @rewrite("pipeline.get_producer_barrier")
-def get_producer_barrier(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def get_producer_barrier(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """The full side's, for copies that arrive by themselves."""
-    return [_barrier(op, cv, cv[op.state].index, "full")]
+    return [_barrier(op, cv, cv.state(op.state).index, "full")]
 
 
 # ---- named barriers ----------------------------------------------------------------------------------
 @rewrite("named_barrier.arrive", "named_barrier.arrive_and_wait")
-def named_barrier(op: TableOperation, cv: Converter) -> Sequence[Any]:
+def named_barrier(op: TableOperation, cv: Converter) -> Sequence[Held]:
     """bar.arrive and bar.sync."""
-    number, threads = attribute(op, "id", -1), attribute(op, "threads", 0)
-    if not 0 <= number < BARRIERS:
-        raise cv.invalid("barrier-id", f"has barrier {number}: a CTA has {BARRIERS}")
+    barrier, threads = number(op, "id", -1), number(op, "threads")
+    if not 0 <= barrier < BARRIERS:
+        raise cv.invalid("barrier-id", f"has barrier {barrier}: a CTA has {BARRIERS}")
     if threads < 32 or threads % 32:
         raise cv.invalid("barrier-threads", f"waits for {threads} threads, which is no multiple of a warp")
     kind = warps.BarrierArriveCountOp if op.name.endswith(".arrive") else warps.BarrierCountOp
-    cv.emit.issue(kind, number, threads)
+    cv.emit.issue(kind, barrier, threads)
     return []

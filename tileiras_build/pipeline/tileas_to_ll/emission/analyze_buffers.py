@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.ir import walk
+from ....dialects.nv_tileas.ops import AsyncUmmaOp
 from ....errors import InternalError
-from ...shared.accessors import number_of
+from ...shared.accessors import number_of, row
 from ..decompose_prints import is_decomposed
 
 STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
@@ -18,11 +19,13 @@ STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")
 class Buffers:
     """``places`` are byte offsets of buffers in the kernel's shared memory.
 
-    ``generic`` says that a pointer may point into shared memory, so that no pointer is known to be a global one.
+    ``generic`` says that a pointer may point into shared memory, so that no pointer is known to be a global one. ``steps``:
+    iterations of a loop that may share what one stage of a ring holds.
     """
 
     places: dict[SSAValue, int] = field(default_factory=dict)
     generic: bool = False
+    steps: int = 1
 
 
 def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
@@ -35,6 +38,8 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
         if op.name in STORAGE:
             found.places[op.results[0]] = _place(op, shared_bytes)
             found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes
+        elif op.name == AsyncUmmaOp.name:
+            found.steps = max(found.steps, row(op).scale_steps)
         elif op.name == "nv_tileas.print" and not is_decomposed(op):
             raise InternalError("print-operands", "a print has operands that are not i32, i64 or f64")
     return found

@@ -74,7 +74,7 @@ def _atoms(target: Target) -> frozenset[str]:
 def _check_wait(op: TableOperation, buffers: Buffers, target: Target) -> None:
     pending = number_of(op, "pending", 0)
     rings = [buffer.type.stages.data for buffer in buffers.places if hasattr(buffer.type, "stages")]
-    if pending < 0 or (rings and pending >= max(rings)):
+    if pending < 0 or (rings and pending >= max(rings) * buffers.steps):
         raise InternalError(
             "wait-pending", f"{op.name} leaves {pending} groups pending, more than any buffer has stages"
         )

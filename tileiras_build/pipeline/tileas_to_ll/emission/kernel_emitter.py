@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
@@ -22,13 +22,13 @@ from ....dialects.cuda_tile.location import source_location
 from ....dialects.cute import layout_of
 from ....dialects.definition import TableOperation
 from ....dialects.facts import Layouts, facts_of
-from ....dialects.ir import walk
+from ....dialects.ir import VALUES, walk
 from ....dialects.nvvm.barriers import ClusterRankOp
 from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
 from ...analysis.scratch_sizes import PARKED_WORDS
-from ...shared.accessors import number_of
+from ...shared.accessors import given, number_of
 from ...shared.element_types import POINTER, Element, element_of, wrapped
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
 from ...shared.llvm_types import vector as vector_of
@@ -39,6 +39,8 @@ from .thread_code import Value
 
 if TYPE_CHECKING:
     from ...job import Job
+    from ..control.control_flow import Loop
+    from ..memory.views import MemRef, TiledView
     from .module_emitter import ModuleEmitter
 
 PARK = "nv_tileas.park"
@@ -116,11 +118,16 @@ class Part:
         return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
 
 
+# An element of a tile: a scalar, or what one is taken from where it is used.
+Packed = Value | Part | LateValue
 T = TypeVar("T")
 TAKEN = (Part, LateValue)
+SCALARS = (int, *VALUES)
+# Of a value: its scalar, the registers of its tile, or what is known of it while compiling; of a token nothing.
+Held: TypeAlias = "Packed | Sequence[Packed] | MemRef | TiledView | None"
 
 
-def taken(b: Builder, value: Value | Part | LateValue) -> Value:
+def taken(b: Builder, value: Packed) -> Value:
     """A scalar or word as a value that exists."""
     return value.take(b) if isinstance(value, TAKEN) else value
 
@@ -146,14 +153,14 @@ class KernelEmitter:
         self.handlers = handlers
         self.buffers = Buffers()
         self.b = Builder()
-        self.values: dict[SSAValue, Any] = {}
-        self.loops: list[Any] = []
+        self.values: dict[SSAValue, Held] = {}
+        self.loops: list[Loop] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
         self.pipelines: list[TableOperation] = []
         # Parameters that hold tensor maps, and those that operations have taken.
         self.map_arguments: list[SSAValue] = []
         self.tensor_maps: list[SSAValue] = []
-        self.tensor_memory: Any = None
+        self.tensor_memory: TableOperation | None = None
         self.tensor_base: Value = 0
         # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles.
         self.computes_late = False
@@ -204,7 +211,7 @@ class KernelEmitter:
     @property
     def tensor_group(self) -> str:
         """The CTAs that tcgen05 acts for, all instructions of a kernel the same, as LLVM's names end."""
-        return "cg2" if "pair" in self.tensor_memory.attributes else "cg1"
+        return "cg2" if "pair" in given(self.tensor_memory).attributes else "cg1"
 
     @cached_property
     def is_first_warp(self) -> Value:
@@ -273,24 +280,24 @@ class KernelEmitter:
         """The scalars of a tile, or of a scalar: one."""
         held = self.values[value]
         if not isinstance(held, list):
-            return [held]
+            return [self._scalar(held)]
         # Not kept: what is taken apart in one arm of a branch does not exist in the other.
         return [entry if entry.__class__ is OpResult else taken(self.b, entry) for entry in held]
 
-    def packed(self, value: SSAValue) -> list[Any]:
+    def packed(self, value: SSAValue) -> list[Packed]:
         """The registers of a tile, where elements that share a word may still be ``Part`` of it."""
         held = self.values[value]
-        return held if isinstance(held, list) else [held]
+        return held if isinstance(held, list) else [self._scalar(held)]
 
     def registers_as(self, value: SSAValue, layout: LinearLayout) -> list[Value]:
         """The registers of a tile in the order of ``layout``, which may only rename and repeat them."""
         return self._renamed(value, layout, self.registers(value))
 
-    def packed_as(self, value: SSAValue, layout: LinearLayout) -> list[Any]:
+    def packed_as(self, value: SSAValue, layout: LinearLayout) -> list[Packed]:
         """``registers_as`` without taking words apart."""
         return self._renamed(value, layout, self.packed(value))
 
-    def _renamed(self, value: SSAValue, layout: LinearLayout, registers: list[Any]) -> list[Any]:
+    def _renamed(self, value: SSAValue, layout: LinearLayout, registers: list[T]) -> list[T]:
         held = layout_of(value)
         if held == layout:
             return registers
@@ -301,12 +308,19 @@ class KernelEmitter:
 
     def scalar(self, value: SSAValue) -> Value:
         held = self.values[value]
-        return held[0] if isinstance(held, list) else held
+        return self._scalar(held[0] if isinstance(held, list) else held)
+
+    def _scalar(self, held: Held) -> Value:
+        if isinstance(held, SCALARS):
+            return held
+        if isinstance(held, TAKEN):
+            return held.take(self.b)
+        raise InternalError("ir-shape", f"expected a scalar, found {type(held).__name__}")
 
     def element(self, value: SSAValue) -> Element:
         return element_of(value.type)
 
-    def set(self, value: SSAValue, registers: Sequence[Value | Part | LateValue]) -> None:
+    def set(self, value: SSAValue, registers: Sequence[Packed]) -> None:
         """The registers of a tile; of a scalar one, or one for each of several elements that are combined at once."""
         self.values[value] = registers if isinstance(value.type, TensorType) or len(registers) > 1 else registers[0]
 
@@ -368,7 +382,8 @@ class KernelEmitter:
     def _compute_operands(self, op: Operation) -> None:
         """What has not been used before is computed here, and not in a branch of an operation's code."""
         for operand in op.operands:
-            for value in self.packed(operand) if operand in self.values else ():
+            held = self.values.get(operand)
+            for value in held if isinstance(held, list) else (held,):
                 if isinstance(value, LateValue) and not isinstance(value.source, LateInBlock):
                     value.take(self.b)
 

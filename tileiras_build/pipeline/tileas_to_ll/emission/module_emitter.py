@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.cuda_tile.attrs import DenseConstantAttr
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import GPUModuleOp
 from ....dialects.llvm_ext import make_function, make_global
 from ....manifest_words import TENSOR_MAP, VERSION
@@ -189,7 +190,9 @@ class ModuleEmitter:
         made.attributes |= launch_attributes(op, alone) | self.places.function_attributes()
         return made
 
-    def _kernel_manifest(self, known: Parameters, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
+    def _kernel_manifest(
+        self, known: Parameters, arguments: tuple[SSAValue, ...], descriptors: list[TableOperation], warps: int
+    ) -> dict[str, Any]:
         parameters, offset = [], 0
         for argument, facts in zip(arguments, known.rows):
             element = element_of(argument.type)

@@ -59,7 +59,10 @@ class Places:
                 type = debug_type(_source_type(argument))
                 variable = VariableAttr.of(name=f"arg{number - 1}", arg=number, type=type)
                 e.b.operation(
-                    ValueOp, (e.values[argument],), (), {"variable": variable, "expression": DIExpression(())}
+                    ValueOp,
+                    (e.b.computed(e.scalar(argument)),),
+                    (),
+                    {"variable": variable, "expression": DIExpression(())},
                 )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -17,6 +16,7 @@ from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import ATOM_LOOP
 from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....errors import Unsupported
+from ....layouts import LinearLayout
 from ...shared.accessors import number_of, string_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import integer
@@ -25,7 +25,7 @@ from ..emission.thread_code import Value
 from .global_memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
 from .vector_access import Modifiers, predicate
-from .views import TiledView
+from .views import view_of
 
 # (mode, element) -> PTX operation and type. Exchange moves bits of any 32- or 64-bit type.
 INTEGER_MODES = {"and": "and.b", "or": "or.b", "xor": "xor.b", "add": "add.u", "max": "max.s", "min": "min.s"}
@@ -110,7 +110,9 @@ def emit_atomic_cas(e: KernelEmitter, op: TableOperation) -> None:
     _emit_elements(e, op, element, swap, [op.compare, op.value])
 
 
-def _emit_elements(e: KernelEmitter, op: TableOperation, element: Element, update: Update, operands: list[Any]) -> None:
+def _emit_elements(
+    e: KernelEmitter, op: TableOperation, element: Element, update: Update, operands: list[SSAValue]
+) -> None:
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
     holder = e.first_thread if layout is None else e.holder(layout)
@@ -130,7 +132,12 @@ def _emit_elements(e: KernelEmitter, op: TableOperation, element: Element, updat
 
 
 def _shared_results(
-    e: KernelEmitter, op: TableOperation, element: Element, known: dict[int, Value], layout: Any, holder: Value
+    e: KernelEmitter,
+    op: TableOperation,
+    element: Element,
+    known: dict[int, Value],
+    layout: LinearLayout | None,
+    holder: Value,
 ):
     """The holders' results, read by every thread that holds a copy of the element."""
     scratch = number_of(op, "scratch_offset")
@@ -148,7 +155,7 @@ def _shared_results(
 
 
 def emit_tiled_atomic_rmw(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)
     element = addresses.element

@@ -24,8 +24,9 @@ from ...shared.llvm_types import I8, I32, I64
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..values.packed_elements import load_packed, store_packed
+from .loaded_words import is_stored_in_words, load_words
 from .vector_access import Modifiers, load_vector, store_vector
-from .views import TiledView
+from .views import TiledView, view_of
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
@@ -235,7 +236,7 @@ def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int] | N
 
 
 def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     element = addresses.element
@@ -252,21 +253,20 @@ def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     e.set(op.value, e.b.phis([element.type] * layout.num_registers, ways))
 
 
-def _load_tile(
-    e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool
-) -> list[Value]:
+def _load_tile(e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
     layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
     if "cache" in op.attributes:
         modifiers = {**modifiers, "cache": string_of(op, "cache")}
     fill = padding_bits(element, addresses.view.type.padding.data)
-    known: dict[int, list[Value]] = {}
-    registers: list[Value] = []
+    known: dict[int, list[Any]] = {}
+    registers: list[Any] = []
+    in_words = fill == 0 and is_stored_in_words(op, vector)
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
             mask = addresses.mask(first) if masked else None
-            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, modifiers)
+            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, modifiers, in_words)
         registers += values
     return registers
 
@@ -279,12 +279,14 @@ def _load_registers(
     mask: Value | None,
     fill: int,
     modifiers: Modifiers,
-) -> list[Value]:
-    """Consecutive elements of a tile, by one access."""
+    in_words: bool,
+) -> list[Any]:
+    """Consecutive elements of a tile, by one access; ``in_words``: bytes, as parts of words."""
     if addresses.element.per_byte > 1:
         return load_packed(e, addresses, first, count, mask, fill, modifiers)
     pointer, offset = addresses.address(first)
-    return load_vector(e, addresses.element, count, pointer, offset, mask, fill, modifiers)
+    load = load_words if in_words else load_vector
+    return load(e, addresses.element, count, pointer, offset, mask, fill, modifiers)
 
 
 def _store_registers(
@@ -336,7 +338,7 @@ def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: 
 
 
 def emit_tiled_store(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)

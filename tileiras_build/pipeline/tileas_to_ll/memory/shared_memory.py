@@ -7,24 +7,29 @@ once (layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whos
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+
+from xdsl.ir import SSAValue
 
 from ....dialects.cute_nvgpu.atoms import matrices_atom
 from ....dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
 from ....dialects.nvvm.words import PackOp, PermuteOp
 from ....layouts import MatrixAccess, SharedAccess
+from ....layouts.ldmatrix import MatrixInstruction
+from ....layouts.shared_access import VectorAccess
 from ...shared.element_types import ELEMENTS, Element
 from ...shared.llvm_types import I8, I32
-from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
+from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Packed, Part, taken
 from ..emission.thread_code import Value
 from .vector_access import load_vector, store_vector, to_border
 
 BYTES, WORD = 4, ELEMENTS["i32"]
 UNSIGNED_BYTES = 0x7F7F7F7F
 SPACE = {"space": "shared"}
+Access = SharedAccess | MatrixAccess
 
 
-def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
+def _address(e: KernelEmitter, access: Access, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
     """(address register, constant to add) of one instruction's place in the region at byte ``scratch``.
 
     ``start`` is the region's 32-bit address where it is known at run time only.
@@ -37,7 +42,7 @@ def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value
 
 
 def store_registers(
-    e: KernelEmitter, access: SharedAccess | MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
+    e: KernelEmitter, access: Access, element: Element, registers: Sequence[Packed], scratch: int
 ) -> None:
     """Write the registers of this thread to the region at byte ``scratch``."""
     if isinstance(access, MatrixAccess):
@@ -59,42 +64,55 @@ def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
 
 def load_registers(
     e: KernelEmitter,
-    access: SharedAccess | MatrixAccess,
+    access: Access,
     element: Element,
-    count: int,
     scratch: int,
     start: Value | None = None,
     *,
     late: bool = False,
     in_words: bool = False,
-) -> list[Any]:
-    """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded.
+) -> dict[int, Packed]:
+    """The registers of this thread that ``access`` loads, by number, read from the region at byte ``scratch``.
 
     ``in_words``: bytes stay in the words they are loaded in. ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
     """
     if isinstance(access, MatrixAccess):
-        return _load_matrices(e, access, element, count, scratch, start, late)
-    registers: list[Any] = [None] * count
+        return _load_matrices(e, access, element, scratch, start, late)
+    registers: dict[int, Packed] = {}
     for vector in access.vectors:
         per_word = BYTES if in_words and element.bits == 8 and len(vector.registers) % BYTES == 0 else 1
         count, type = len(vector.registers) // per_word, WORD if per_word > 1 else element
-
-        def load(vector: Any = vector, count: int = count, type: Element = type) -> list[Value]:
-            base, offset = _address(e, access, vector.xor, scratch, start)
-            return load_shared(e, type, count, base, offset + vector.add)
-
+        load = partial(_load_vector, e, access, vector, type, count, scratch, start)
         for index, value in enumerate(_values(load, count, late)):
             for position, register in enumerate(vector.registers[index * per_word : (index + 1) * per_word]):
-                registers[register] = value if per_word == 1 else Part(value, position, element)
+                registers[register] = value if per_word == 1 else Part(_word(value), position, element)
     return registers
 
 
-def _values(load: Callable[[], list[Value]], count: int, late: bool) -> list[Any]:
+def _load_vector(
+    e: KernelEmitter,
+    access: SharedAccess,
+    vector: VectorAccess,
+    element: Element,
+    count: int,
+    scratch: int,
+    start: Value | None,
+) -> list[Value]:
+    base, offset = _address(e, access, vector.xor, scratch, start)
+    return load_shared(e, element, count, base, offset + vector.add)
+
+
+def _values(load: Callable[[], list[Value]], count: int, late: bool) -> Sequence[Value | LateValue]:
     """The values of an instruction, now or when they are used."""
     if not late:
         return load()
     source = Late(load)
     return [LateValue(source, position) for position in range(count)]
+
+
+def _word(value: Value | LateValue) -> SSAValue | LateValue:
+    assert not isinstance(value, int), "what is loaded is not known"
+    return value
 
 
 def store_shared(
@@ -114,27 +132,26 @@ def _load_matrices(
     e: KernelEmitter,
     access: MatrixAccess,
     element: Element,
-    count: int,
     scratch: int,
     start: Value | None,
     late: bool,
-) -> list[Any]:
-    registers: list[Any] = [None] * count
+) -> dict[int, Packed]:
+    registers: dict[int, Packed] = {}
     for instruction in access.instructions:
-
-        def load(instruction: Any = instruction) -> list[Value]:
-            base, offset = _address(e, access, instruction.xor, scratch, start)
-            return _exchanged(e, access, _ldmatrix(e, access, base, offset + instruction.add))
-
+        load = partial(_load_words, e, access, instruction, scratch, start)
         for word, members in zip(_values(load, access.count, late), instruction.registers):
             for position, register in enumerate(members):
                 registers[register] = _word_part(e, element, word, position)
     return registers
 
 
-def _ldmatrix(e: KernelEmitter, access: MatrixAccess, base: Value, offset: int) -> list[Value]:
-    kind = matrices_atom("ldsm", access.count, access.transposed)
-    return list(e.b.issue_several(LoadMatrixOp, base, types=[I32] * access.count, atom=kind, offset=offset))
+def _load_words(
+    e: KernelEmitter, access: MatrixAccess, instruction: MatrixInstruction, scratch: int, start: Value | None
+) -> list[Value]:
+    base, offset = _address(e, access, instruction.xor, scratch, start)
+    kind, types = matrices_atom("ldsm", access.count, access.transposed), [I32] * access.count
+    words = e.b.issue_several(LoadMatrixOp, base, types=types, atom=kind, offset=offset + instruction.add)
+    return _exchanged(e, access, list(words))
 
 
 def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> list[Value]:
@@ -147,15 +164,16 @@ def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> li
     return [e.b.select(swapped, other, own, I32) for other, own in pairs]
 
 
-def _word_part(e: KernelEmitter, element: Element, word: Any, position: int) -> Any:
+def _word_part(e: KernelEmitter, element: Element, word: Value | LateValue, position: int) -> Packed:
     if element.type == I32:
         return word
-    is_part = element.bits < 32 or isinstance(word, LateValue)
-    return Part(word, position, element) if is_part else e.b.bitcast(word, element.type)
+    if element.bits < 32 or isinstance(word, LateValue):
+        return Part(_word(word), position, element)
+    return e.b.bitcast(word, element.type)
 
 
 def _store_matrices(
-    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
+    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Packed], scratch: int
 ) -> None:
     kind = matrices_atom("stsm", access.count, access.transposed)
     for instruction in access.instructions:
@@ -167,20 +185,20 @@ def _store_matrices(
         e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
 
 
-def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> list[Value]:
+def pack_words(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> list[Value]:
     """The 32-bit words of consecutive elements."""
     count = 32 // element.bits
     return [pack_word(e, element, values[first : first + count]) for first in range(0, len(values), count)]
 
 
-def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
     """Up to four bytes as a word; what is above them is not looked at."""
     if len(values) == 1:
         return e.b.cast("zext", taken(e.b, values[0]), I32, I8)
     return pack_word(e, element, values)
 
 
-def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
     """Up to four scales as a word for an instruction: ue4m3 is f8E4M3FN with a zero for its sign (PTX ISA 9.0, section
     5.2.3, "Alternate Floating-Point Data Formats"); Tile IR leaves open what negative scales do.
     """
@@ -188,7 +206,7 @@ def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Va
     return e.b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
 
 
-def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+def pack_word(e: KernelEmitter, element: Element, values: Sequence[Packed]) -> Value:
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]
     if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
@@ -208,13 +226,14 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
     return word
 
 
-def _bytes_of_two(e: KernelEmitter, values: Sequence[Any]) -> Value | None:
+def _bytes_of_two(e: KernelEmitter, values: Sequence[Packed]) -> Value | None:
     """A word of four bytes that two other words have; None where they come from elsewhere."""
-    if len(values) != BYTES or not all(isinstance(value, Part) for value in values):
+    parts = [value for value in values if isinstance(value, Part)]
+    if len(values) != BYTES or len(parts) != BYTES:
         return None
-    words = list(dict.fromkeys(value.word for value in values))
+    words = list(dict.fromkeys(part.word for part in parts))
     if len(words) != 2:
         return None
-    selector = sum((words.index(value.word) * BYTES + value.position) << 4 * i for i, value in enumerate(values))
+    selector = sum((words.index(part.word) * BYTES + part.position) << 4 * i for i, part in enumerate(parts))
     first, second = (taken(e.b, word) for word in words)
     return e.b.issue(PermuteOp, first, second, selector, type=I32)

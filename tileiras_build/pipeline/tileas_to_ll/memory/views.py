@@ -5,8 +5,8 @@ Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
@@ -54,6 +54,11 @@ class TiledView:
         return memory_order(strides)
 
 
+def view_of(e: KernelEmitter, value: SSAValue) -> TiledView:
+    """What is known of a view."""
+    return expect(TiledView, e.values[value])
+
+
 def emit_make_memref(e: KernelEmitter, op: TableOperation) -> None:
     type: MemRefType = op.result.type
     sizes, size_types = _merge(e, type.shape, op.sizes)
@@ -66,7 +71,9 @@ def emit_make_memref(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = MemRef(type, e.b.computed(e.scalar(op.base)), sizes, size_types, wide, index_type)
 
 
-def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tuple[list[Value], list[Attribute]]:
+def _merge(
+    e: KernelEmitter, static: tuple[int | None, ...], dynamic: Sequence[SSAValue]
+) -> tuple[list[Value], list[Attribute]]:
     """Static extents with the dynamic ones filled in; narrow integers are widened to i32."""
     remaining = iter(dynamic)
     values: list[Value] = []
@@ -86,18 +93,18 @@ def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tu
 
 
 def emit_block_tile(e: KernelEmitter, op: TableOperation) -> None:
-    e.values[op.result] = TiledView(op.result.type, e.values[op.source])
+    e.values[op.result] = TiledView(op.result.type, expect(MemRef, e.values[op.source]))
 
 
 def emit_dim_sizes(e: KernelEmitter, op: TableOperation) -> None:
-    memory: MemRef = e.values[op.source]
+    memory = expect(MemRef, e.values[op.source])
     for dim, result in enumerate(op.results):
         e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
 
 
 def emit_tile_counts(e: KernelEmitter, op: TableOperation) -> None:
     """How many tiles cover each dimension: the extent divided by the step, rounded up."""
-    view: TiledView = e.values[op.source]
+    view = view_of(e, op.source)
     for dim, result in enumerate(op.results):
         source = view.type.dim_map[dim]
         size, type, step = view.memory.sizes[source], view.memory.size_types[source], view.type.steps[dim]

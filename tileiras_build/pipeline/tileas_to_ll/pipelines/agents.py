@@ -1,7 +1,7 @@
 """Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
 
 A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
-has arrived and all bytes it announced have, or when the products of a sum are done; an empty one when every computing warp
+has arrived and all bytes it announced have, when the warps that copy scales have, or when the products of a sum are done; an empty one when every computing warp
 has arrived, or when the products that read the stage are done. Stages that the CTAs of a cluster fill together (``ctas``)
 are empty when the warps of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory
 too early. A token is twice the stage plus the phase, which changes each time around.
@@ -23,12 +23,13 @@ from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....dialects.nvvm import barriers, tensor_memory, warps
-from ...shared.accessors import number_of, numbers_of, owner, parent
+from ...shared.accessors import given, number_of, numbers_of, owner, parent
 from ...shared.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
 
+ONE_THREAD_AGENTS = 2  # the first of the warps that do not compute
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
@@ -64,7 +65,7 @@ def full_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
 
 def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
     """``full_barrier`` of a pipeline."""
-    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[pipeline]), e.shared_base)
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.scalar(pipeline)), e.shared_base)
 
 
 def empty_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
@@ -86,14 +87,15 @@ def _initialize(e: KernelEmitter) -> None:
     with e.b.when(e.first_thread):
         for op in e.pipelines:
             stages, consumers = op.result.type.stages.data, number_of(op, "consumers") * ctas_of(op.result)
-            for number, arrivals in enumerate([1] * stages + [consumers] * stages):
-                offset = e.values[op.result] + MBARRIER_BYTES * number
+            producers = number_of(op, "producers", absent=1)
+            for number, arrivals in enumerate([producers] * stages + [consumers] * stages):
+                offset = number_of(op, "shared_offset") + MBARRIER_BYTES * number
                 at, first = mbarrier(e, e.b.offset(e.shared_memory, offset, I8))
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:
         with e.b.when(e.is_first_warp):
-            _allocate(e, e.tensor_memory.result.type.columns.data)
+            _allocate(e, _columns(e))
         e.b.issue(tensor_memory.FenceBeforeOp)
     _meet(e)
     if e.tensor_memory is not None:
@@ -163,8 +165,12 @@ def _part(e: KernelEmitter) -> None:
 # ---- tensor memory -------------------------------------------------------------------------------
 def _tensor_slot(e: KernelEmitter) -> Value:
     """Where the allocation leaves its address."""
-    address = e.b.add(e.shared_base, e.tensor_memory.attributes["shared_offset"].value.data)
+    address = e.b.add(e.shared_base, number_of(given(e.tensor_memory), "shared_offset"))
     return e.b.pointer(address, SHARED)
+
+
+def _columns(e: KernelEmitter) -> int:
+    return given(e.tensor_memory).result.type.columns.data
 
 
 def _allocate(e: KernelEmitter, columns: int) -> None:
@@ -179,7 +185,7 @@ def _ctas_of_group(e: KernelEmitter) -> int:
 
 
 def _free(e: KernelEmitter) -> None:
-    columns = e.tensor_memory.result.type.columns.data
+    columns = _columns(e)
     with e.b.when(e.is_first_warp):
         address = e.b.pointer(e.tensor_base, TENSOR)
         e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
@@ -225,6 +231,16 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
     e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
 
 
+def emit_producer_commit(e: KernelEmitter, op: TableOperation) -> None:
+    """Each thread's writes are in reach of the asynchronous proxy before the warp arrives."""
+    e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
+    e.b.issue(warps.BarWarpSyncOp, -1)
+    with e.b.in_prologue():
+        leads = e.b.compare("eq", e.lane, 0)
+    at, first = mbarrier(e, e.b.pointer(full_barrier(e, op, stage_of(e, op)), SHARED))
+    e.b.operation(nvgpu.MBarrierArriveOp, (at, first, e.b.of(leads, I1)))
+
+
 def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
     if is_pair(op.pipeline):
         with leading(e):
@@ -263,7 +279,9 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
 
 # ---- agents --------------------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
-    """The warps after those that compute: one thread of the first fetches, one of the next issues products."""
+    """The warps after those that compute: one thread of the first fetches, one of the next issues products, all of each
+    further one copy scales.
+    """
     b = e.b
     _initialize(e)
     apart, compute, done = (b.label() for _ in range(3))
@@ -275,7 +293,10 @@ def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
         _set_registers(e, op, 0)
         elected = e.elect()
         for number, region in enumerate(op.regions[:-1]):
-            _emit_one_thread(e, number, elected, region.blocks[0], done)
+            if number < ONE_THREAD_AGENTS:
+                _emit_one_thread(e, number, elected, region.blocks[0], done)
+            else:
+                _emit_warp(e, number, region.blocks[0], done)
         b.branch(done)
     b.start(compute)
     with b.scope():
@@ -312,6 +333,18 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
     b.start(on)
 
 
+def _emit_warp(e: KernelEmitter, number: int, block: Block, done: Block) -> None:
+    """The agent of all threads of warp ``number`` of those that do not compute."""
+    b = e.b
+    own, on = b.label(), b.label()
+    b.branch_if(b.compare("eq", e.uniform_warp, e.num_warps + number), own, on)
+    b.start(own)
+    with b.scope():
+        e.emit_block(block)
+        b.branch(done)
+    b.start(on)
+
+
 def _set_registers(e: KernelEmitter, op: TableOperation, agent: int) -> None:
     """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
     agents = parent(op)
@@ -324,6 +357,7 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.pipeline.create": emit_create,
     "nv_tileas.async.pipeline.advance": emit_advance,
     "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
+    "nv_tileas.async.pipeline.producer_commit": emit_producer_commit,
     "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
     "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
     "nv_tileas.async.umma_acquire": emit_umma_acquire,

@@ -6,8 +6,6 @@ where the tensor may end inside a vector (``ragged``) are its bytes counted.
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -23,11 +21,11 @@ from ...analysis.stage_readings import matrix_reading, plain_reading
 from ...shared.accessors import given, type_of
 from ...shared.llvm_types import GLOBAL, I1, I8, I32, SHARED
 from ..emission.builder import INDEX
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
 from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers
-from ..memory.views import TiledView
+from ..memory.views import view_of
 
 LARGEST = 16
 SHARED_BYTES, GLOBAL_BYTES = (
@@ -47,11 +45,11 @@ def emit_alloc_tensor(e: KernelEmitter, op: TableOperation) -> None:
 def stage_address(e: KernelEmitter, buffer: SSAValue, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
     start = e.b.mul(stage, type_of(buffer, BufferType).stage_bytes)
-    return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
+    return e.b.add(e.b.add(start, e.scalar(buffer)), e.shared_base)
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     layout: LinearLayout = op.layout
     placement = op.buffer.type.placement.data
     addresses = tile_addresses(e, op, view, layout)
@@ -121,11 +119,11 @@ def emit_async_wait(e: KernelEmitter, op: TableOperation) -> None:
 
 
 def emit_local_load(e: KernelEmitter, op: TableOperation) -> None:
-    layout, element = layout_of(op.result), e.element(op.result)
-    access: Any = given(matrix_reading(op)) if op.copy_atom == LDMATRIX else plain_reading(op)
+    element, is_matrix = e.element(op.result), op.copy_atom == LDMATRIX
+    access = given(matrix_reading(op)) if is_matrix else plain_reading(op)
     base = stage_address(e, op.buffer, e.scalar(op.stage))
     late = _feeds_next_product(op)
-    loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=late, in_words=True)
+    loaded = load_registers(e, access, element, 0, base, late=late, in_words=True)
     e.values[op.result] = [loaded[number] for number in access.register_source]
 
 

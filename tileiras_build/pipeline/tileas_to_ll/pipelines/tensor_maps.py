@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -22,29 +21,34 @@ from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvgpu.attrs import TensorMapDescriptorType
 from ....dialects.nvvm import tensor_copies
 from ....dialects.nvvm.barriers import FenceProxyAsyncOp
-from ....layouts import TileParts, tile_parts
+from ....layouts import SharedLayout, TileParts, tile_parts
 from ....layouts.matrix_descriptor import WIDE
-from ...analysis.tensor_maps import TensorBox, map_entry
-from ...shared.accessors import expect, given, number_of, numbers_of, string_of
+from ...analysis.tensor_maps import MapBox, MapEntry, TensorBox, map_entry
+from ...shared.accessors import expect, given, maker, number_of, numbers_of, string_of
 from ...shared.llvm_types import CLUSTER, I16, SHARED
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import store_registers
-from ..memory.views import TiledView
+from ..memory.views import view_of
 from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .async_copies import stage_address
 
 
-def box_of(op: TableOperation, placement: Any) -> TensorBox:
+def box_of(op: TableOperation, placement: SharedLayout) -> TensorBox:
     """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
+    return map_box(op).placed(placement)
+
+
+def map_box(op: TableOperation) -> MapBox:
+    """The same without a place in shared memory."""
     dims, box = (numbers_of(op, key) for key in ("dims", "box"))
-    return TensorBox(dims, box, string_of(op, "swizzle_mode"), placement, "rounds" in op.attributes)
+    return MapBox(dims, box, string_of(op, "swizzle_mode"), "rounds" in op.attributes)
 
 
-def descriptor_entry(op: TableOperation, parameter: int) -> dict[str, Any]:
+def descriptor_entry(op: TableOperation, parameter: int) -> MapEntry:
     """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter number ``parameter``."""
-    return map_entry(op.source.owner, box_of(op, None), parameter)
+    return map_entry(maker(op.source), map_box(op), parameter)
 
 
 def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOperation) -> None:
@@ -55,7 +59,7 @@ def emit_make_tiled_tma_desc(e: KernelEmitter, op: TableOperation) -> None:
 
 
 def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     placement = op.buffer.type.placement.data
     box = box_of(op.desc.owner, placement)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
@@ -75,7 +79,15 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     for corner in _corners(box, extents):
         place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
-        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere="multicast" in op.attributes, pair=pair)
+        _load(
+            e,
+            place,
+            barrier,
+            e.b.computed(e.scalar(op.desc)),
+            coordinates,
+            everywhere="multicast" in op.attributes,
+            pair=pair,
+        )
 
 
 def emit_async_tiled_tma_store(e: KernelEmitter, op: TableOperation) -> None:
@@ -110,7 +122,7 @@ def _start_stores(
     e: KernelEmitter, op: TableOperation, box: TensorBox, placed: Callable[[int], int | None], base: Value
 ) -> None:
     """The copies of one part. An extent of 0 is 1 for the tensor map: then nothing is copied."""
-    view: TiledView = e.values[op.view]
+    view = view_of(e, op.view)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
     extents = [view.type.tile[dim] for dim in tile_dims]
@@ -120,7 +132,12 @@ def _start_stores(
         for corner in _corners(box, extents):
             if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
                 place = e.b.add(base, offset * box.placement.element_bits // 8)
-                _store(e, place, e.values[op.desc], [e.b.add(start, step) for start, step in zip(starts, corner)])
+                _store(
+                    e,
+                    place,
+                    e.b.computed(e.scalar(op.desc)),
+                    [e.b.add(start, step) for start, step in zip(starts, corner)],
+                )
         e.b.issue(tensor_copies.BulkCommitGroupOp)
 
 
@@ -139,11 +156,11 @@ def _corners(box: TensorBox, extents: list[int]) -> Iterator[tuple[int, ...]]:
     return product(*(range(0, extent, step) for extent, step in zip(extents, box.box)))
 
 
-def _offset_bytes(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
+def _offset_bytes(placement: SharedLayout, tile_dims: list[int], corner: tuple[int, ...]) -> int:
     return _offset(placement, tile_dims, corner) * placement.element_bits // 8
 
 
-def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
+def _offset(placement: SharedLayout, tile_dims: list[int], corner: tuple[int, ...]) -> int:
     """Elements from the tile's start to a box."""
     index = 0
     coordinates = dict(zip(tile_dims, corner))
@@ -195,7 +212,7 @@ SWIZZLES = {"none": "none", "32B": "swizzle_32b", "64B": "swizzle_64b", "128B": 
 
 def _map_type(op: TableOperation) -> nvgpu_types.TensorMapDescriptorType:
     """The map as copies take it: its box, and how that lies in shared memory."""
-    box = box_of(op, None)
+    box = map_box(op)
     tensor = _memref(op.source.type.element_type, box.box[::-1], SHARED)
     words = (SWIZZLES[box.swizzle], "none", "zero", "none")
     return nvgpu_types.TensorMapDescriptorType(tensor, *map(StringAttr, words))

@@ -7,7 +7,6 @@ shorter than the atom are held repeated (rows and columns: the copies compute co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
@@ -24,7 +23,7 @@ from ...analysis.slice_parts import unit_of
 from ...shared.accessors import string_of, tile_type, typed
 from ...shared.element_types import ELEMENTS, Element, element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of, taken
 from ..emission.thread_code import Value
 from ..memory.shared_memory import load_shared, pack_scales, pack_word, store_registers
 from ..values.float_conversions import convert_float
@@ -107,6 +106,7 @@ def _operand_words(
     shape = tuple(tile_type(value).get_shape())
     element = element_of(value.type)
     k_dim = len(shape) - 1 if k_from_end == 0 else len(shape) - 2
+    registers: Sequence[Packed]
     if layout.shape[k_dim] != shape[k_dim]:
         registers = _masked(e, value, layout, shape, k_dim, element)
     else:
@@ -137,7 +137,7 @@ def _narrowed(e: KernelEmitter, element: Element, words: list[Value], tiling: Mm
 
 
 def _masked(
-    e: KernelEmitter, value: Any, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
+    e: KernelEmitter, value: SSAValue, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
 ) -> list[Value]:
     """Registers of the padded operand: zero where the position along k is past the tile."""
     registers = e.registers_as(value, _restricted(layout, shape))

@@ -8,8 +8,8 @@ them and a fence on either side of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
@@ -17,12 +17,14 @@ from xdsl.ir import Attribute, SSAValue
 from ....dialects.cute.shared import SharedLayoutAttr
 from ....dialects.cute_nvgpu.atoms import tensor_atom
 from ....dialects.cute_nvgpu.ops import (
+    CopyToTensorMemoryOp,
     LoadTensorMemoryOp,
     ScaledTensorProductOp,
     StoreTensorMemoryOp,
     TensorProductOp,
 )
 from ....dialects.definition import TableOperation
+from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvvm import tensor_memory as instructions
 from ....dialects.nvvm.warps import VoteAllOp
 from ....layouts import (
@@ -31,18 +33,20 @@ from ....layouts import (
     TensorMemoryTile,
     TensorProduct,
     matrix_operand,
+    shared_access,
     tensor_memory_tile,
 )
 from ....layouts.linear_layout import log2_exact
-from ....layouts.matrix_descriptor import ADDRESS_MASK, UNIT_SHIFT
-from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
+from ....layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
+from ....layouts.tensor_memory import COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
-from ...shared.accessors import expect, given, number_of, numbers_of, typed
+from ...shared.accessors import expect, given, number_of, numbers_of, type_of, typed
+from ...shared.element_types import Element
 from ...shared.llvm_types import FLOAT, I1, I16, I32, I64, SHARED, TENSOR, vector
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of
 from ..emission.thread_code import Value
-from ..memory.shared_memory import pack_scales, pack_words
+from ..memory.shared_memory import WORD, pack_scales, pack_words, store_shared
 from ..pipelines.agents import (
     barrier_in,
     ctas_of,
@@ -57,6 +61,9 @@ from ..pipelines.agents import (
 from ..pipelines.async_copies import stage_address
 
 LANE_SHIFT = 16
+WORD_BYTES = 4
+COLUMN_BYTES = LANES * WORD_BYTES  # of a column of scales, which all four warps' lanes have
+COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_WORDS * WORD_BYTES)
 SCALED_REGISTERS = 32  # that a thread needs to scale a tile, part by part: beside them it holds a row of left operands
 
 
@@ -74,9 +81,9 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def _tile_start(e: KernelEmitter, tile: SSAValue, stage: Any, words: int) -> Value:
+def _tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, words: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
-    start = e.b.add(e.tensor_base, e.values[tile])
+    start = e.b.add(e.tensor_base, e.scalar(tile))
     return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
 
 
@@ -157,13 +164,13 @@ def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
     """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
     shape = op.factor.type.get_shape()
     tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
-    factors = [e.b.of(value, FLOAT) for value in e.packed_as(op.factor, tile.layout)]
+    factors = [e.b.of(value, FLOAT) for value in e.registers_as(op.factor, tile.layout)]
     one = e.b.float_constant(1, FLOAT)
     first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
     unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
     changes = e.b.xor(unchanged, 1, I1)
     with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(e.tensor_base, e.values[op.tile]), factors)
+        _scale(e, tile, e.b.add(e.tensor_base, e.scalar(op.tile)), factors)
 
 
 def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list[SSAValue]) -> None:
@@ -184,7 +191,7 @@ def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list
 
 
 def _store_scaled(
-    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, Any]
+    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, bool | int | str]
 ) -> list[SSAValue]:
     """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
     values = _scalars(e, FLOAT, loaded)
@@ -210,10 +217,8 @@ def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) ->
 def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     """Each of the first four warps writes all scales to its own lanes."""
     columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), e.num_warps)
-    held = e.packed_as(op.value, columns.layout)
-    element, step = e.element(op.value), columns.per_word
-    words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
-    address = _stage_address(e, e.values[op.dest], columns, op.stage)
+    words = _scale_words(e, e.element(op.value), e.packed_as(op.value, columns.layout), columns.per_word)
+    address = _stage_address(e, e.scalar(op.dest), columns, op.stage)
     with e.b.in_prologue():
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
@@ -224,7 +229,43 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: Any) -> Value:
+def emit_store_scales(e: KernelEmitter, op: TableOperation) -> None:
+    """16 bytes of a lane of tensor memory at a time."""
+    access = shared_access(layout_of(op.value), type_of(op.buffer, BufferType).placement.data)
+    start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    for one in access.vectors:
+        with e.b.in_prologue():
+            place = e.b.xor(thread, one.xor)
+        words = _scale_words(e, e.element(op.value), [held[register] for register in one.registers], WORD_SCALES)
+        store_shared(e, WORD, words, e.b.add(start, place), one.add, None)
+
+
+def _scale_words(e: KernelEmitter, element: Element, held: Sequence[Packed], per_word: int) -> list[Value]:
+    return [pack_scales(e, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
+
+
+def emit_copy_scales(e: KernelEmitter, op: TableOperation) -> None:
+    """Four columns at a time; what comes before this thread's wait is seen behind the fence."""
+    stage, type = e.scalar(op.stage), type_of(op.source, BufferType)
+    columns = type.placement.data.size_bytes // COLUMN_BYTES
+    place = e.b.add(e.b.add(e.tensor_base, e.b.mul(stage, columns)), e.scalar(op.dest))
+    source = _descriptor(e, stage_address(e, op.source, stage), COPIED_MATRIX)
+    with _issuing(e):
+        e.b.issue(instructions.FenceAfterOp)
+        for first in range(0, columns, COPIED_WORDS):
+            there = _pointer(e, e.b.add(place, first))
+            here = e.b.add(source, first * COLUMN_BYTES >> UNIT_SHIFT, I64)
+            e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4")
+
+
+def _descriptor(e: KernelEmitter, address: Value, matrix: int) -> SSAValue:
+    """What tensor cores read a matrix by that begins at a shared address."""
+    start = e.b.cast("zext", e.b.shift(e.b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
+    return e.b.binary("or", start, matrix, I64)
+
+
+def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
     start = e.b.mul(e.scalar(stage), columns.words)
     return e.b.add(e.b.add(e.tensor_base, start), tile)
 
@@ -269,6 +310,11 @@ def emit_umma_commit(e: KernelEmitter, op: TableOperation) -> None:
         _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
 
 
+def emit_umma_release(e: KernelEmitter, op: TableOperation) -> None:
+    with _issuing(e):
+        _commit(e, empty_barrier(e, op, stage_of(e, op)))
+
+
 class _Product:
     """The instructions of one ``async.umma``."""
 
@@ -290,7 +336,7 @@ class _Product:
         count *= steps
         for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
             columns = ScaleColumns(shape, dim, self.e.num_warps)
-            found.append((columns, self._scale_address(columns, self.e.values[tile], log2_exact(steps))))
+            found.append((columns, self._scale_address(columns, self.e.scalar(tile), log2_exact(steps))))
         return found
 
     def _scale_address(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
@@ -305,9 +351,8 @@ class _Product:
     def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
         layout = given(matrix_operand(expect(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
-        b, address = self.e.b, stage_address(self.e, buffer, self.e.scalar(stage))
-        start = b.cast("zext", b.shift(b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
-        return layout, b.binary("or", start, layout.tcgen05_descriptor, I64)
+        address = stage_address(self.e, buffer, self.e.scalar(stage))
+        return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
         for row, column, k in self.product.instructions():
@@ -349,7 +394,7 @@ class _Product:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
         bits = self.product.element_bits
         words = self.product.k * bits // 32
-        column = self.e.values[self.op.lhs] + row // ROWS * words + k * bits // 32
+        column = expect(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
         return _pointer(self.e, self.e.b.add(self.e.tensor_base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
@@ -363,6 +408,9 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.tmem_load": emit_tmem_load,
     "nv_tileas.tmem_store": emit_tmem_store,
     "nv_tileas.tmem_scale": emit_tmem_scale,
+    "nv_tileas.store_scales": emit_store_scales,
+    "nv_tileas.async.copy_scales": emit_copy_scales,
     "nv_tileas.async.umma": emit_async_umma,
     "nv_tileas.async.umma_commit": emit_umma_commit,
+    "nv_tileas.async.umma_release": emit_umma_release,
 }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.dialects.llvm import LLVMPointerType
@@ -19,7 +18,7 @@ from ....dialects.nvvm import generic
 from ...shared.accessors import expect, string_of
 from ...shared.element_types import element_of, wrapped
 from ...shared.llvm_types import GLOBAL, I1, I64, integer, pointer
-from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, parked_together, taken
+from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, Packed, parked_together, taken
 from ..emission.thread_code import Value
 from . import float_arithmetic, number_conversions
 from .pairs import in_pairs
@@ -77,10 +76,10 @@ def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]
     return [scalar(*arguments) for arguments in calls]
 
 
-def _late(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Any, ...]]) -> list[LateValue]:
+def _late(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Packed, ...]]) -> list[LateValue]:
     """The results, so many at once as one access stores, each time where the first of them is used."""
 
-    def computed(group: Sequence[tuple[Any, ...]]) -> list[Value]:
+    def computed(group: Sequence[tuple[Packed, ...]]) -> list[Value]:
         return compute([tuple(taken(e.b, value) for value in arguments) for arguments in group])
 
     sources = [(Late(partial(computed, group)), len(group)) for group in parked_together(calls)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -77,7 +76,9 @@ def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
     _set_results(e, op, held, layout, axis)
 
 
-def _of_threads(e: KernelEmitter, op: Any, layout: LinearLayout, mask: int, combine: Combine) -> dict[int, Tuple]:
+def _of_threads(
+    e: KernelEmitter, op: TableOperation, layout: LinearLayout, mask: int, combine: Combine
+) -> dict[int, Tuple]:
     """Each thread's elements combined, by the registers that are left."""
     if (source := narrow_source(op)) is None:
         if e.computes_late:
@@ -92,7 +93,7 @@ def _here(e: KernelEmitter, value: Value) -> Value:
     return value if isinstance(value, int) else e.b.issue(HereOp, value, type=value.type)
 
 
-def _distinct_tuples(e: KernelEmitter, sources: Any, layout: LinearLayout) -> dict[int, Tuple]:
+def _distinct_tuples(e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
     """Register -> one scalar per operand, without the registers that only repeat others."""
     columns = [e.registers(source) for source in sources]
     _, distinct, _ = layout.distinct_registers()
@@ -110,7 +111,9 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
     return held
 
 
-def _one_by_one(e: KernelEmitter, sources: Any, layout: LinearLayout, mask: int, combine: Combine) -> dict[int, Tuple]:
+def _one_by_one(
+    e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout, mask: int, combine: Combine
+) -> dict[int, Tuple]:
     """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
     where it is used need not be in registers all at once.
     """

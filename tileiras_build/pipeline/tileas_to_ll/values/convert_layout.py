@@ -5,8 +5,7 @@ One operation may convert several tiles: their stores share one barrier before t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import SSAValue
@@ -15,33 +14,36 @@ from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ShuffleMode
 from ....dialects.nvvm.generic import CtPopOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
-from ....layouts.conversion import Plan
+from ....layouts.warp_shuffle import Shuffle, Swap
 from ...analysis.conversions import plans_of
 from ...shared.accessors import number_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I32, I64, integer
-from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.kernel_emitter import Handler, KernelEmitter, Packed
 from ..emission.thread_code import Value
 from ..memory.shared_memory import load_registers, pack_word, store_registers
+
+# Source, result, their element, the plan, and the place in shared memory.
+_Trip = tuple[SSAValue, SSAValue, Element, SharedRoundTrip, int]
 
 
 def emit_convert_layout(e: KernelEmitter, op: TableOperation) -> None:
     """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
     scratch = number_of(op, "scratch_offset") if "scratch_offset" in op.attributes else 0
-    trips = []
+    trips: list[_Trip] = []
     for source, result, plan in zip(op.operands, op.results, plans_of(op, e.target)):
         element = element_of(source.type)
         if isinstance(plan, SharedRoundTrip):
             trips.append((source, result, element, plan, scratch))
             scratch += -(-plan.scratch_bytes // 128) * 128
         else:
-            e.values[result] = LOCAL_PLANS[type(plan)](e, plan, source, element)
+            e.values[result] = _moved(e, plan, source, element)
     if trips:
         _round_trips(e, trips, "sync_before" in op.attributes)
 
 
-def _round_trips(e: KernelEmitter, trips: list[tuple], sync_before: bool) -> None:
-    loaded: list[list[Any]] = [[None] * layout_of(result).num_registers for _, result, *_ in trips]
+def _round_trips(e: KernelEmitter, trips: list[_Trip], sync_before: bool) -> None:
+    loaded: list[dict[int, Packed]] = [{} for _ in trips]
     for number in range(max(len(plan.passes) for *_, plan, _ in trips)):
         if sync_before or number:
             e.barrier()
@@ -50,19 +52,18 @@ def _round_trips(e: KernelEmitter, trips: list[tuple], sync_before: bool) -> Non
             store_registers(e, plan.passes[number].store, element, e.packed(source), scratch)
         e.barrier()
         for i, (_, _, element, plan, scratch) in active:
-            part = load_registers(e, plan.passes[number].load, element, len(loaded[i]), scratch)
-            loaded[i] = [old if new is None else new for old, new in zip(loaded[i], part)]
+            loaded[i] |= load_registers(e, plan.passes[number].load, element, scratch)
     for registers, (_, result, _, plan, _) in zip(loaded, trips):
         e.values[result] = [registers[number] for number in plan.register_source]
 
 
-def _keep(e: KernelEmitter, plan: NoOp, source: Any, element: Element) -> list[Any]:
-    return e.packed(source)
-
-
-def _rename(e: KernelEmitter, plan: RegisterPermutation, source: Any, element: Element) -> list[Any]:
+def _moved(
+    e: KernelEmitter, plan: NoOp | RegisterPermutation | WarpShuffle, source: SSAValue, element: Element
+) -> Sequence[Packed]:
+    if isinstance(plan, WarpShuffle):
+        return _shuffle(e, plan, source, element)
     registers = e.packed(source)
-    return [registers[register] for register in plan.registers]
+    return registers if isinstance(plan, NoOp) else [registers[register] for register in plan.registers]
 
 
 # ---- shuffles ------------------------------------------------------------------------------------
@@ -78,7 +79,9 @@ def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Ele
     return [_unpack(e, element, received[value], position, width) for value, position in plan.result_registers]
 
 
-def _received(e: KernelEmitter, plan: WarpShuffle, shuffle: Any, words: list[list[Value]], lane: Value) -> list[Value]:
+def _received(
+    e: KernelEmitter, plan: WarpShuffle, shuffle: Shuffle, words: list[list[Value]], lane: Value
+) -> list[Value]:
     value = words[shuffle.value]
     if plan.is_own_lane(shuffle):
         return value
@@ -87,7 +90,7 @@ def _received(e: KernelEmitter, plan: WarpShuffle, shuffle: Any, words: list[lis
     return [e.b.shuffle(ShuffleMode.IDX, word, source) for word in value]
 
 
-def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Any) -> list[list[Value]]:
+def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Sequence[Swap]) -> list[list[Value]]:
     for swap in swaps:
         applies = _parity(e, swap.lane_mask, swap.warp_mask)
         values = [
@@ -154,11 +157,5 @@ def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: in
         return join_words(e, element, words)
     return from_word(e, element, e.b.shift(words[0], -element.bits * position))
 
-
-LOCAL_PLANS: dict[type[Plan], Callable[..., list[Any]]] = {
-    NoOp: _keep,
-    RegisterPermutation: _rename,
-    WarpShuffle: _shuffle,
-}
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.convert_layout": emit_convert_layout}

@@ -14,7 +14,7 @@ from ....dialects.definition import TableOperation
 from ....dialects.nvvm.arithmetic import AddMixedOp, SubMixedOp
 from ...analysis.kinds import is_tile
 from ...analysis.narrow_sources import PAIR_TYPES, narrow_source
-from ...shared.accessors import owner
+from ...shared.accessors import owner, row
 from ...shared.element_types import element_of
 from ...shared.llvm_types import FLOAT, I16
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -67,7 +67,7 @@ def _is_widened_for(op: Operation, value: SSAValue) -> bool:
 
 
 def _reads_narrow(op: Operation) -> bool:
-    return op.name == REDUCE and narrow_source(op) is not None
+    return op.name == REDUCE and narrow_source(row(op)) is not None
 
 
 def _source(value: SSAValue) -> SSAValue:

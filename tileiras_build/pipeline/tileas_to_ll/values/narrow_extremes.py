@@ -6,26 +6,28 @@ finds its own before it widens anything also leaves a row in half the registers 
 
 from __future__ import annotations
 
-from typing import Any
+from xdsl.ir import Operation, SSAValue
 
-from xdsl.ir import SSAValue
-
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm.arithmetic import ExtremePairOp
 from ....layouts.f2 import bits as bit_positions
 from ...analysis.narrow_sources import EXTREMES, PAIR_TYPES
+from ...shared.accessors import expect
 from ...shared.llvm_types import FLOAT, I32, vector
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
 from .pairs import in_pairs
 
 
-def combine_pairs(e: KernelEmitter, op: Any, held: dict[int, Value], mask: int) -> tuple[dict[int, Value], int]:
+def combine_pairs(
+    e: KernelEmitter, op: TableOperation, held: dict[int, Value], mask: int
+) -> tuple[dict[int, Value], int]:
     """Combine registers that differ in the bits of ``mask``, from the highest down, as long as there are two pairs.
 
     What is left, widened, and the bits of ``mask`` that are.
     """
     b, type = e.b, e.b.computed(next(iter(held.values()))).type
-    name, nan = EXTREMES[op.regions[0].blocks[0].first_op.name]
+    name, nan = EXTREMES[expect(Operation, op.regions[0].block.first_op).name]
 
     def extreme(low: SSAValue, high: SSAValue) -> SSAValue:
         words = [b.bitcast(both, I32) for both in (low, high)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from ....dialects.definition import TableOperation
 from ...analysis.scratch_sizes import PARKED_BYTES, PARKED_WORDS, parked_bytes
@@ -20,6 +19,7 @@ from ..emission.kernel_emitter import (
     Late,
     LateInBlock,
     LateValue,
+    Packed,
     layout_of,
     parked_together,
     taken,
@@ -37,7 +37,9 @@ def emit_park(e: KernelEmitter, op: TableOperation) -> None:
     e.values[op.result] = _repeated(found, op)
 
 
-def _store(e: KernelEmitter, element: Element, op: TableOperation, number: int, values: list[Any]) -> list[Value]:
+def _store(
+    e: KernelEmitter, element: Element, op: TableOperation, number: int, values: Sequence[Packed]
+) -> list[Value]:
     computed = [taken(e.b, value) for value in values]
     store_shared(e, element, computed, *_place(e, op, number), None)
     return computed
@@ -46,18 +48,18 @@ def _store(e: KernelEmitter, element: Element, op: TableOperation, number: int, 
 def emit_take_back(e: KernelEmitter, op: TableOperation) -> None:
     """Each element where it is used, from shared memory if it is there."""
     parked, element = maker(op.parked), e.element(op.result)
-    found = e.registers(op.parked)
+    found: list[Packed] = [*e.registers(op.parked)]
     for number, group in enumerate(_groups(parked)):
         _put(found, group, LateInBlock(partial(_load, e, element, parked, number)))
     e.values[op.result] = _repeated(found, op)
 
 
-def _put(found: list[Any], group: Sequence[int], source: Late) -> None:
+def _put(found: list[Packed], group: Sequence[int], source: Late) -> None:
     for position, register in enumerate(group):
         found[register] = LateValue(source, position)
 
 
-def _repeated(found: list[Any], op: TableOperation) -> list[Any]:
+def _repeated(found: list[Packed], op: TableOperation) -> list[Packed]:
     """Registers that only repeat others are these."""
     free = layout_of(op.result).free_bits("register")
     return [found[register & ~free] for register in range(len(found))]

@@ -7,7 +7,6 @@ time, go through shared memory.
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -52,7 +51,7 @@ def constant_bits(value: FloatAttr) -> int:
     return int.from_bytes(packed, "little")
 
 
-def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: Any, element: Element) -> None:
+def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAValue, element: Element) -> None:
     layout, data = layout_of(result), value.data.data
     size = len(data) // layout.size
     numbers = [element_bits(data, index, size) for index in range(layout.size)]
@@ -207,7 +206,7 @@ def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
         store_shared(e, element, [value], address, place, holder)
     e.barrier()
     access = shared_access(layout, placement)
-    loaded = load_registers(e, access, element, layout.num_registers, scratch)
+    loaded = load_registers(e, access, element, scratch)
     e.values[op.result] = [loaded[number] for number in access.register_source]
 
 

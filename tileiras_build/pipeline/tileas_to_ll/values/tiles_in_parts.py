@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
 
 from ....dialects.definition import TableOperation
 from ....layouts import LinearLayout
@@ -20,7 +20,7 @@ from ....layouts.linear_layout import dim_bases
 from ...analysis.slice_parts import inner_bits, unit_of, widened
 from ...shared.accessors import given
 from ...shared.element_types import Element
-from ..emission.kernel_emitter import KernelEmitter, layout_of, taken
+from ..emission.kernel_emitter import KernelEmitter, Packed, layout_of, taken
 from ..emission.thread_code import Value
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 
@@ -30,7 +30,7 @@ def compress(index: int, kept: int) -> int:
     return sum((index >> bit & 1) << place for place, bit in enumerate(bits(kept)))
 
 
-def slice_start(e: KernelEmitter, indices: Any, shape: tuple[int, ...], part: tuple[int, ...]) -> Value:
+def slice_start(e: KernelEmitter, indices: Sequence[SSAValue], shape: tuple[int, ...], part: tuple[int, ...]) -> Value:
     """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
     start: Value = 0
     for dim, index in enumerate(indices):
@@ -73,7 +73,7 @@ class _Part:
     scratch: int
 
 
-def _store(elements: _Elements, values: Sequence[Any], element: Element, part: _Part, holder: Value | None) -> None:
+def _store(elements: _Elements, values: Sequence[Value], element: Element, part: _Part, holder: Value | None) -> None:
     """Write what is in a part, by threads that ``holder`` names."""
     e, b = elements.e, elements.e.b
     difference = b.xor(elements.bits(part.mask), part.wanted)
@@ -85,7 +85,7 @@ def _store(elements: _Elements, values: Sequence[Any], element: Element, part: _
         store_shared(e, element, [value], address, part.scratch, b.all_of([own, holder]))
 
 
-def store_along(e: KernelEmitter, value: Any, dim: int, parts: int, number: int, scratch: int) -> None:
+def store_along(e: KernelEmitter, value: SSAValue, dim: int, parts: int, number: int, scratch: int) -> None:
     """Write one of so many parts of a tile, cut along ``dim``, row-major to byte ``scratch``."""
     layout, element = layout_of(value), e.element(value)
     units = dim_bases(layout.shape)[dim][-(parts.bit_length() - 1) :]
@@ -145,12 +145,14 @@ class _Exchange:
             if not value:
                 return
 
-    def store(self, layout: LinearLayout, elements: _Elements, values: Sequence[Any], wanted: Value, mask: int) -> None:
+    def store(
+        self, layout: LinearLayout, elements: _Elements, values: Sequence[Value], wanted: Value, mask: int
+    ) -> None:
         """Write what has the index bits ``wanted`` in ``mask``, by one of the threads that have it."""
         holder = holder_of(self.e, layout.free_bits("lane"), layout.free_bits("warp"))
         _store(elements, values, self.element, _Part(wanted, mask, self.kept, self.op.scratch_offset), holder)
 
-    def load(self, elements: _Elements, old: Sequence[Any] | None, wanted: Value, mask: int) -> list[Any]:
+    def load(self, elements: _Elements, old: Sequence[Packed] | None, wanted: Value, mask: int) -> list[Value]:
         """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
         b, place = self.e.b, self.place()
         difference = b.xor(elements.bits(mask), wanted)
@@ -167,7 +169,7 @@ class _Exchange:
         return [known[offset] for offset in elements.offsets]
 
 
-def extract_in_parts(e: KernelEmitter, op: TableOperation) -> list[Any]:
+def extract_in_parts(e: KernelEmitter, op: TableOperation) -> list[Value]:
     """The registers of an extract_slice."""
     is_tile = isinstance(op.result.type, TensorType)
     shape = tuple(op.source.type.get_shape())
@@ -185,12 +187,13 @@ def extract_in_parts(e: KernelEmitter, op: TableOperation) -> list[Any]:
     return given(result)
 
 
-def insert_in_parts(e: KernelEmitter, op: TableOperation) -> list[Any]:
+def insert_in_parts(e: KernelEmitter, op: TableOperation) -> Sequence[Packed]:
     """The registers of an insert_slice: only the slice passes through shared memory."""
     layout, part = layout_of(op.result), layout_of(op.source)
     exchange = _Exchange(e, op, e.element(op.result), layout.shape, part.shape)
     stored, wanted = _Elements.of(e, part, exchange.widen), _Elements.of(e, layout)
-    start, result = exchange.start(), list(e.packed_as(op.destination, layout))
+    start = exchange.start()
+    result: Sequence[Packed] = e.packed_as(op.destination, layout)
     for number in exchange.parts():
         exchange.store(part, stored, e.registers(op.source), number, op.cut_bits & exchange.inner)
         e.barrier()

@@ -7,10 +7,9 @@ their rows in the book (``dialects/nvvm/mapping.py``). An operation of another d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.dialects import builtin, llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....book.serializers import DATA_LAYOUTS, TRIPLE
@@ -190,9 +189,9 @@ def _arguments(w: FunctionWriter, op: llvm.FuncOp) -> str:
 
 
 # Attribute of an argument -> LLVM's word for it.
-MARKS: dict[str, Callable[[Any], str]] = {
+MARKS: dict[str, Callable[[Attribute], str]] = {
     "llvm.byval": lambda value: f"byval({type_text(value)})",
-    "llvm.align": lambda value: f"align {value.value.data}",
+    "llvm.align": lambda value: f"align {expect(IntegerAttr, value).value.data}",
     "nvvm.grid_constant": lambda value: '"nvvm.grid_constant"',
 }
 
