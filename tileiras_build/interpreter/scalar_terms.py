@@ -40,8 +40,9 @@ class ScalarTerms:
         if isinstance(value, BlockArgument):
             return value if value in self.parameters else None
         op = value.owner
-        rule = RULES.get(type(op)) if isinstance(op, Operation) else None
-        return None if rule is None else rule(op, [self(operand) for operand in op.operands])
+        if not isinstance(op, Operation) or (rule := RULES.get(type(op))) is None:
+            return None
+        return rule(op, [self(operand) for operand in op.operands])
 
 
 def _constant(op: ConstantOp, _: Sequence[Term]) -> Term:
