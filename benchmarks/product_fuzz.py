@@ -1,6 +1,6 @@
 """Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
 
-    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled] [--races | --proofs] [--jobs 2]
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops] [--tuned] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
 that are more than registers or shared memory hold; ``--scaled``: block-scaled products. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
@@ -16,12 +16,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from multiprocessing import Pool
+from multiprocessing import get_context
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.fuzz.compare_products import Difference, compare_kernel
+from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import ProductKernel, random_kernel
 from tests.fuzz.prove_products import prove_kernel
 from tests.fuzz.scaled_kernels import random_scaled_kernel
@@ -34,16 +36,15 @@ Look = Callable[[ProductKernel, tuple[str, ...], Path], Iterable[Difference]]
 def main() -> int:
     """Returns 1 if a kernel is wrong."""
     options = _options()
-    make = random_scaled_kernel if options.scaled else partial(random_kernel, large=options.large)
     if options.show is not None:
-        print(make(options.show).source)
+        print(_kernel(options.show, options).source)
         return 0
     targets = tuple(target.name for target in parse_targets(options.sm))
     seeds = range(options.first, options.first + options.count)
     faults: Counter[str] = Counter()
     look = prove_kernel if options.proofs else partial(compare_kernel, races=options.races)
-    with Pool(options.jobs, maxtasksperchild=20) as pool:
-        for found in pool.imap_unordered(partial(_faults, look, targets, make), seeds):
+    with ThreadPool(options.jobs) as pool:
+        for found in pool.imap_unordered(partial(_apart, partial(_faults, look, targets, options)), seeds):
             for fault in found:
                 print(fault, flush=True)
                 faults[fault.target] += 1
@@ -59,6 +60,8 @@ def _options() -> argparse.Namespace:
     tiles = parser.add_mutually_exclusive_group()
     tiles.add_argument("--large", action="store_true", help="large tiles")
     tiles.add_argument("--scaled", action="store_true", help="block-scaled products")
+    tiles.add_argument("--loops", action="store_true", help="products in loops of every kind")
+    parser.add_argument("--tuned", action="store_true", help="compile by random numbers of the options of TUNING")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--races", action="store_true", help="check for races, too")
     kinds.add_argument("--proofs", action="store_true", help="compile alone, with proofs behind passes")
@@ -67,12 +70,34 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _faults(look: Look, targets: tuple[str, ...], make: Callable[[int], ProductKernel], seed: int) -> list[Difference]:
+def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
+    make = random_scaled_kernel if options.scaled else random_loops if options.loops else random_kernel
+    kernel = make(seed, options.large) if options.large else make(seed)
+    return kernel.tuned() if options.tuned else kernel
+
+
+def _apart(faults: Callable[[int], list[Difference]], seed: int) -> list[Difference]:
+    """``faults`` of a seed in a process of its own: LLVM ends one whose module it refuses."""
+    fork = get_context("fork")
+    receiver, sender = fork.Pipe(duplex=False)
+    process = fork.Process(target=lambda: sender.send(faults(seed)))
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        process.join()
+        return [Difference(seed, "a target", f"the process ended with {process.exitcode}")]
+    finally:
+        process.join()
+
+
+def _faults(look: Look, targets: tuple[str, ...], options: argparse.Namespace, seed: int) -> list[Difference]:
     signal.signal(signal.SIGALRM, _expire)
     signal.alarm(SECONDS)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return list(look(make(seed), targets, Path(folder)))
+            return list(look(_kernel(seed, options), targets, Path(folder)))
     except TimeoutError as error:
         return [Difference(seed, ", ".join(targets), str(error))]
     finally:

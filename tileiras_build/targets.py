@@ -547,6 +547,11 @@ class Multiprocessor:
         if self.threads % WARP or self.shared_memory % 1024:
             raise ValueError(f"{self.threads} threads, {self.shared_memory} bytes of shared memory")
 
+    def registers_of(self, warps: int) -> int:
+        """Registers that each thread of so many warps can have: what the fullest partition leaves each of its own."""
+        fullest = -(-warps // self.partitions)
+        return self.registers // self.partitions // (WARP * fullest) // self.register_unit * self.register_unit
+
 
 @dataclass(frozen=True)
 class Target:

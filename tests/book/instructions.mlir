@@ -50,6 +50,7 @@ gpu.module @m {
   }
   llvm.func @order(%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %n: i64, %m: i16) {
     nvvm.cluster.arrive.relaxed {aligned}
+    nvvm.cluster.arrive
     nvvm.cluster.wait
     nvvm.fence.mbarrier.init
     nvvm.griddepcontrol.wait

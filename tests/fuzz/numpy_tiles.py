@@ -6,6 +6,7 @@ Shares nothing with the compiler, the interpreter or the emulator. Sums of produ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from types import FunctionType, SimpleNamespace
 
@@ -13,7 +14,14 @@ import ml_dtypes
 import numpy as np
 
 Tile = np.ndarray
-Place = tuple[int, int]
+LARGEST = 1 << 21  # integers beyond it are not all exact in f32 and tf32
+
+
+class TooLarge(Exception):
+    """A sum is more than all types have exactly."""
+
+
+Place = tuple[int, ...]
 
 
 def run_blocks(body: Callable, grid: tuple[int, int, int], arguments: Sequence) -> None:
@@ -31,25 +39,26 @@ def _functions(block: tuple[int, ...], grid: tuple[int, ...]) -> SimpleNamespace
     return SimpleNamespace(
         bid=lambda axis: block[axis], num_blocks=lambda axis: grid[axis], cdiv=lambda a, b: -(-a // b), load=_load, store=_store,
         gather=_gather, mma=_mma, mma_scaled=_mma_scaled, unpack_from_bytes=_unpack, full=np.full, astype=lambda tile, dtype: tile.astype(dtype), arange=_arange, where=np.where,
-        minimum=np.minimum, maximum=np.maximum, max=np.max, sum=np.sum, transpose=np.transpose,
+        minimum=np.minimum, maximum=np.maximum, max=np.max, min=np.min, sum=np.sum, cumsum=np.cumsum, transpose=np.transpose,
+        atomic_add=partial(_atomic, np.add), atomic_max=partial(_atomic, np.maximum), print=lambda *_: None,
         PaddingMode=SimpleNamespace(ZERO=0), **types,
     )  # fmt: skip
 
 
 def _part(array: Tile, index: Place, shape: Place) -> Tile:
-    rows, columns = (slice(at * size, (at + 1) * size) for at, size in zip(index, shape, strict=True))
-    return array[rows, columns]
+    return array[tuple(slice(at * size, (at + 1) * size) for at, size in zip(index, shape, strict=True))]
 
 
-def _load(array: Tile, index: Place, shape: Place, order: Place = (0, 1), **_: object) -> Tile:
-    part, tile = _part(array.transpose(order), index, shape), np.zeros(shape, array.dtype)
-    tile[: part.shape[0], : part.shape[1]] = part
+def _load(array: Tile, index: Place, shape: Place, order: Place | None = None, **_: object) -> Tile:
+    straight = array if order is None else array.transpose(order)
+    part, tile = _part(straight, index, shape), np.zeros(shape, array.dtype)
+    tile[tuple(map(slice, part.shape))] = part
     return tile
 
 
 def _store(array: Tile, index: Place, tile: Tile) -> None:
     part = _part(array, index, tile.shape)
-    part[...] = tile[: part.shape[0], : part.shape[1]]
+    part[...] = tile[tuple(map(slice, part.shape))]
 
 
 def _gather(array: Tile, places: tuple[Tile, Tile], padding_value: int) -> Tile:
@@ -60,8 +69,16 @@ def _gather(array: Tile, places: tuple[Tile, Tile], padding_value: int) -> Tile:
     return tile
 
 
+def _atomic(operation: np.ufunc, array: Tile, places: tuple[Tile], values: Tile) -> None:
+    inside = places[0] < array.shape[0]
+    operation.at(array, places[0][inside], values[inside])
+
+
 def _mma(left: Tile, right: Tile, total: Tile) -> Tile:
-    return (left.astype(np.float64) @ right.astype(np.float64) + total.astype(np.float64)).astype(total.dtype)
+    found = left.astype(np.float64) @ right.astype(np.float64) + total.astype(np.float64)
+    if np.abs(found).max() > LARGEST:
+        raise TooLarge
+    return found.astype(total.dtype)
 
 
 def _mma_scaled(left: Tile, left_scale: Tile, right: Tile, right_scale: Tile, total: Tile) -> Tile:

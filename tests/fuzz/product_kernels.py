@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import ml_dtypes
 import numpy as np
 
+from tileiras_build.pipeline.tuning import TUNING
+
 T = TypeVar("T")
-Filled = bool | tuple[float, ...]  # with integers of -2 to 2, with some of these numbers, or with zeros
+Filled = bool | range | tuple[float, ...]  # with integers of -2 to 2, with some of these numbers, or with zeros
 INDENT = "    "
+# What arrays hold: of factors, and of results.
+SMALL, NOTHING = True, False
 
 
 @dataclass(frozen=True)
@@ -72,17 +76,24 @@ class ProductKernel:
     seed: int
     element: str
     source: str
-    arrays: dict[str, tuple[tuple[int, int], np.dtype, Filled]]
-    scalars: tuple[int, int, int]
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype, Filled]]
+    scalars: tuple[int, ...]
     grid: tuple[int, int, int]
+    tuning: dict[str, int] = field(default_factory=dict)
 
     def inputs(self) -> list[np.ndarray]:
         """New arrays."""
         rng = np.random.default_rng(self.seed)
         return [_numbers(rng, shape, filled).astype(dtype) for shape, dtype, filled in self.arrays.values()]
 
+    def tuned(self) -> ProductKernel:
+        """The same kernel, compiled by options that its seed says."""
+        choose = random.Random(f"{self.seed} tuned")
+        numbers = {row.name: choose.choice(row.values) for row in TUNING if choose.random() < 0.6}
+        return replace(self, tuning=numbers)
 
-def _numbers(rng: np.random.Generator, shape: tuple[int, int], filled: Filled) -> np.ndarray:
+
+def _numbers(rng: np.random.Generator, shape: tuple[int, ...], filled: Filled) -> np.ndarray:
     if not filled:
         return np.zeros(shape)
     return rng.integers(-2, 3, shape) if filled is True else rng.choice(np.array(filled), shape)
@@ -90,7 +101,7 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, int], filled: Filled) -
 
 def random_kernel(seed: int, large: bool = False) -> ProductKernel:
     """The kernel of a seed. ``large``: with tiles that are more than registers or shared memory hold."""
-    return _Writer(seed, large).kernel()
+    return Writer(seed, large).kernel()
 
 
 @dataclass
@@ -100,11 +111,11 @@ class _Sum:
 
 
 @dataclass
-class _Writer:
+class Writer:
     seed: int
     large: bool
     lines: list[str] = field(default_factory=list)
-    arrays: dict[str, tuple[tuple[int, int], np.dtype, Filled]] = field(default_factory=dict)
+    arrays: dict[str, tuple[tuple[int, ...], np.dtype, Filled]] = field(default_factory=dict)
     names: int = 0
 
     def __post_init__(self) -> None:
@@ -143,7 +154,7 @@ class _Writer:
         self.names += 1
         return f"{prefix}{self.names}"
 
-    def array(self, shape: tuple[int, int], dtype: np.dtype, filled: bool = True) -> str:
+    def array(self, shape: tuple[int, ...], dtype: np.dtype, filled: Filled = SMALL) -> str:
         name = f"a{len(self.arrays)}"
         self.arrays[name] = shape, dtype, filled
         return name
@@ -167,7 +178,7 @@ class _Writer:
             "straight": f"ct.load({array}, index=({row}, {column}), shape={shape}{more})",
             "order": f"ct.load({array}, index=({row}, {column}), shape={shape}, order=(1, 0){more})",
             "transpose": f"ct.transpose(ct.load({array}, index=({column}, {row}), shape={shape[::-1]}{more}))",
-            "gather": f"ct.gather({array}, ({_range(row, shape[0])}[:, None], {_range(column, shape[1])}[None, :]), padding_value=0)",
+            "gather": f"ct.gather({array}, ({range_of(row, shape[0])}[:, None], {range_of(column, shape[1])}[None, :]), padding_value=0)",
         }[way]
         self.emit(f"{found} = {text}", depth)
         if self.kind in ("f16", "bf16", "tf32") and self.chance(0.15):
@@ -263,7 +274,7 @@ class _Writer:
             keys = self.load("kd", ("step", "0"), depth)
             self.emit(f"{name} = ct.transpose(ct.mma({keys}, ct.transpose({query}), {self.zeros(k, m)}))", depth)
         if masked:
-            mask = f"{_range('step', k)}[None, :] <= {_range('i', m)}[:, None]"
+            mask = f"{range_of('step', k)}[None, :] <= {range_of('i', m)}[:, None]"
             self.emit(f"{name} = ct.where({mask}, {name}, -4).astype({name}.dtype)", depth)
         return name
 
@@ -298,12 +309,12 @@ class _Writer:
             self.emit(f"{total} = {made.format(total)}", depth)
         out = np.dtype(np.int32 if self.kind == "i8" else np.float32)
         if self.chance(0.25):
-            array = self.array(whole[::-1], out, filled=False)
+            array = self.array(whole[::-1], out, NOTHING)
             self.emit(f"ct.store({array}, index=(j, i), tile=ct.transpose({total}).astype({array}.dtype))", depth)
-        array = self.array(whole, out, filled=False)
+        array = self.array(whole, out, NOTHING)
         self.emit(f"ct.store({array}, index=(i, j), tile={total}.astype({array}.dtype))", depth)
 
 
-def _range(place: str, size: int) -> str:
+def range_of(place: str, size: int) -> str:
     """The numbers of the elements of tile ``place`` along an axis."""
     return f"({place} * {size} + ct.arange({size}, dtype=ct.int32))"

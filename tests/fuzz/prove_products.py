@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -32,15 +32,15 @@ def prove_kernel(kernel: ProductKernel, targets: tuple[str, ...], folder: Path) 
     for name in targets:
         if kernel.element != "e4m3" or find_target(name).has("mma_fp8"):
             try:
-                _compile(data, name)
+                _compile(data, name, kernel.tuning)
             except TileirasError as error:
                 yield Difference(kernel.seed, name, f"{type(error).__name__}: {error}")
 
 
-def _compile(data: bytes, target: str) -> None:
+def _compile(data: bytes, target: str, tuning: Mapping[str, int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TILEIRAS_CHECK", "2")
-        driver.compile(data, target, stop_at="tileas")
+        driver.compile(data, target, stop_at="tileas", **tuning)
 
 
 def _arguments(kernel: ProductKernel) -> Iterator[str]:

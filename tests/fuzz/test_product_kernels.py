@@ -6,6 +6,7 @@
 import pytest
 
 from tests.fuzz.compare_products import compare_kernel
+from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import random_kernel
 from tests.fuzz.prove_products import prove_kernel
 from tests.fuzz.scaled_kernels import random_scaled_kernel
@@ -33,6 +34,18 @@ def test_passes_of_random_scaled_products_are_proved(seed, tmp_path):
 @pytest.mark.parametrize("seed", [9, 10])
 def test_passes_of_random_products_are_proved(seed, tmp_path):
     assert list(map(str, prove_kernel(random_kernel(seed), ("sm_90", "sm_100"), tmp_path))) == []
+
+
+def test_scratch_takes_what_rings_leave(tmp_path):
+    """Two sums that change their layout between two loops whose rings fill shared memory."""
+    assert list(map(str, prove_kernel(random_kernel(97153), ("sm_100",), tmp_path))) == []
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_products_in_loops_of_every_kind_are_right(seed, tmp_path):
+    """Each on two targets in turn."""
+    targets = TARGETS[seed % 4], TARGETS[(seed + 1) % 4]
+    assert list(map(str, compare_kernel(random_loops(seed).tuned(), targets, tmp_path, races=True))) == []
 
 
 def test_what_is_not_proved_is_said(tmp_path, monkeypatch):

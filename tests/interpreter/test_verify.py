@@ -33,6 +33,34 @@ def test_derived_sizes_keep_the_promises_of_the_kernel():
     run_inputs(module, entry, inputs)  # a broken assumption or an access outside of a buffer would raise
 
 
+# Sizes are sums over the dimensions of which one term is not zero, as CUDA Tile C++ writes them.
+SUMMED = """cuda_tile.module @m {
+entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %d0 = constant <i64: 0> : tile<i64>
+  %d1 = constant <i64: 1> : tile<i64>
+  %eight = constant <i32: 8> : tile<i32>
+  %is = cmpi equal %d1, %d1, unsigned : tile<i64> -> tile<i1>
+  %one = exti %is unsigned : tile<i1> -> tile<i32>
+  %not = cmpi equal %d0, %d1, unsigned : tile<i64> -> tile<i1>
+  %none = exti %not unsigned : tile<i1> -> tile<i32>
+  %first = muli %one, %n : tile<i32>
+  %second = muli %none, %eight : tile<i32>
+  %size = addi %first, %second : tile<i32>
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %t = make_tensor_view %p, shape = [%size], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(64), tensor_view<?xf32, strides=[1]>>
+  %tile, %token = load_view_tko weak %v[%x] inbounds = [true] : partition_view<tile=(64), tensor_view<?xf32, strides=[1]>>, tile<i32> -> tile<64xf32>, token
+  return
+}}"""
+
+
+def test_derived_sizes_are_whole_tiles_where_none_leaves_a_tensor():
+    module = parse_text(SUMMED)
+    inputs, _ = usable_inputs(module, "k", lambda inputs: run_inputs(module, "k", inputs))
+    assert (inputs.grid, inputs.numbers) == ((2, 1, 1), {1: 128})
+
+
 @pytest.mark.parametrize(("name", "target"), [("matmul_f16_nt", "sm_90"), ("vector_add_f32", "sm_80")])
 def test_compiled_examples_agree(name, target):
     data = (PREBUILT / f"{name}.tilebc").read_bytes()

@@ -1090,7 +1090,8 @@ static CUresult check_shape(const char *function, const entry_point *entry, cons
     }
     if (threads > 1024 || (entry->most_threads && threads > entry->most_threads))
         return refuse(function, INVALID, "kernel %s: %llu threads in a block", entry->name, threads);
-    if (entry->registers * threads > 65536)
+    /* The hardware wants what a warp takes, in units of 256, of as many warps of each of its four partitions (cuda_occupancy.h). */
+    if ((entry->registers * 32 + 255) / 256 * 256 * ((threads + 127) / 128 * 4) > 65536)
         return refuse(function, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "kernel %s: %llu threads of %u registers", entry->name, threads,
                       entry->registers);
     if (cluster > (entry->non_portable_cluster ? 16u : 8u))

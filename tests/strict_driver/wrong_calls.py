@@ -298,6 +298,7 @@ LAUNCHES = [
     Wrong("too many threads", INVALID, "2048 threads in a block", launch("plain", block=(1024, 2, 1))),
     Wrong("more threads than compiled for", INVALID, "128 threads in a block", launch("bounded", block=(128, 1, 1))),
     Wrong("more registers than there are", 701, "1024 threads of", launch("wide", block=(1024, 1, 1))),
+    Wrong("more registers than a partition has", 701, "544 threads of", launch("wide", block=(544, 1, 1))),
     Wrong("a cluster of sixteen", 912, "a cluster of 16 blocks", launch("sixteen", grid=(16, 1, 1))),
     Wrong("static shared memory", INVALID, "65536 bytes of static shared memory, more than 49152", launch("static")),
     Wrong("dynamic shared memory that was not asked for", INVALID, "49153 bytes of dynamic shared memory, 49152 were allowed",

@@ -25,8 +25,9 @@ from ..dialects.nv_tileas.types import BufferType
 from ..errors import InternalError
 from ..pipeline.analysis.distinct_tiles import stores_distinct_tiles
 from ..pipeline.shared.accessors import expect, number_of, owner, row, string_of
-from .barriers import ACCESSES, BARRIER, FENCE, dependencies
+from .barriers import BARRIER, FENCE
 from .program_paths import AGENTS, ProgramPaths, kernels_of, paths_of
+from .token_paths import ACCESSES, TokenPaths
 
 STORE, WAIT, RETURN = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait", "nv_tileaa.return"
 RING, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
@@ -42,13 +43,15 @@ def check_tma_stores(module: ModuleOp) -> int:
 def _check_kernel(kernel: Operation) -> int:
     paths = paths_of(kernel)
     stores = [row(op) for op in paths.following if op.name == STORE]
-    earlier = dependencies(paths) if stores else {}
+    if not stores:
+        return 0
+    tokens = TokenPaths.of(paths)
     for store in stores:
         if _scratch(store).start % PATTERN_BYTES:
             _fail(kernel, f"{store.name} copies from where no swizzle starts", store)
         _check_reading(kernel, paths, store)
         _check_rings(kernel, paths, store)
-        _check_writing(kernel, paths, store, earlier)
+        _check_writing(kernel, paths, store, tokens)
     return len(stores)
 
 
@@ -85,11 +88,10 @@ def _buffers(op: Operation) -> list[SSAValue]:
     return [value for value in op.operands if value.type.name == BUFFER]
 
 
-def _check_writing(
-    kernel: Operation, paths: ProgramPaths, store: TableOperation, earlier: dict[Operation, set[Operation]]
-) -> None:
+def _check_writing(kernel: Operation, paths: ProgramPaths, store: TableOperation, tokens: TokenPaths) -> None:
     def relies(op: Operation) -> bool:
-        return op.name == FENCE or (op.name in ACCESSES and store in earlier[op] and not is_apart(op))
+        ordered = op.name in ACCESSES and store in tokens.earlier[op] and not is_apart(op)
+        return op.name == FENCE or (ordered and tokens.leads(store, op, _never))
 
     def is_apart(op: Operation) -> bool:
         return op is store and stores_distinct_tiles(store)
@@ -103,6 +105,10 @@ def _check_writing(
         for op in paths.reach(wait, lambda op: op.name == BARRIER):
             if relies(op):
                 _fail(kernel, f"{op.name} comes after {store.name} with no barrier between the wait and it", store)
+
+
+def _never(_: Operation) -> bool:
+    return False
 
 
 def _waits_for_writing(op: Operation) -> bool:

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ..dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
-from ..dialects.cuda_tile.ops_conversion import ExtIOp, TruncIOp
 from ..dialects.cuda_tile.ops_module import EntryOp, GetTileBlockIdOp
-from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
+from ..dialects.cuda_tile.ops_shape import AssumeOp
 from ..dialects.cuda_tile.ops_view import MakeTensorViewOp
 from ..dialects.cuda_tile.types import PointerType
 from ..dialects.cuda_tile.view_types import StridedViewType, TileView
@@ -26,6 +25,7 @@ from .floats import narrowed
 from .formats import element_of, from_words, held, is_integer, storage_bits, tile_of, to_words, word
 from .integers import wrap
 from .machine import find_entry
+from .scalar_terms import ScalarTerms
 
 T = TypeVar("T")
 LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
@@ -98,7 +98,10 @@ def _buffer(random: np.random.Generator, parameter: int, element_type: Attribute
     return Buffer(parameter, element_type, place)
 
 
-THROUGH = (AssumeOp, ReshapeOp, BroadcastOp, ExtIOp, TruncIOp)
+def _whole_tiles(view: SSAValue) -> set[int]:
+    """The dimensions along which an access says that its tile is in the tensor."""
+    flags = (getattr(use.operation, "inbounds_flags", ()) for use in view.uses)
+    return {dim for row in flags for dim, promised in enumerate(row) if promised}
 
 
 class _Planner:
@@ -106,17 +109,17 @@ class _Planner:
 
     def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int, loose: int):
         self.entry, self.random, self.tiles, self.loose = entry, random, tiles, loose
-        self.arguments: list[SSAValue] = list(entry.body.block.args)
+        self.arguments = list(entry.body.block.args)
+        self.terms = ScalarTerms(self.arguments)
         self.numbers: dict[int, int] = {}
         self.counts: dict[int, int] = {}
         self.divisors: dict[int, int] = {}
         self.bounds: dict[int, tuple[int | None, int | None]] = {}
 
     def parameter(self, value: SSAValue) -> int | None:
-        """The parameter that a value is, possibly through assumptions and changes of width."""
-        while isinstance(value.owner, THROUGH):
-            value = value.owner.operands[0]
-        return self.arguments.index(value) if value in self.arguments else None
+        """The parameter that a value is."""
+        term = self.terms(value)
+        return self.arguments.index(term) if isinstance(term, BlockArgument) else None
 
     def note_assumptions(self) -> None:
         for op in self.entry.walk():
@@ -138,10 +141,8 @@ class _Planner:
 
     def number(self, value: SSAValue, wanted: int) -> int:
         """The value that a size or stride will have."""
-        while isinstance(value.owner, THROUGH):
-            value = value.owner.operands[0]
-        if isinstance(value.owner, ConstantOp):
-            return int(value.owner.value.splat_value())
+        if isinstance(term := self.terms(value), int):
+            return term
         index = self.parameter(value)
         return wanted if index is None else self.fix(index, wanted)
 
@@ -164,19 +165,19 @@ class _Planner:
             self.counts[base] = max(self.counts.get(base, 0), known)
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
-        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor."""
+        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor; whole ones where none may leave it."""
         wanted = [int(self.random.integers(17, 40))] * op.tensor_view().rank
         for use in op.result.uses:
             for result in use.operation.results:
                 if isinstance(result.type, TileView):
-                    self._fit_tiles(result.type, wanted)
+                    self._fit_tiles(result.type, _whole_tiles(result), wanted)
         return wanted
 
-    def _fit_tiles(self, type: TileView, wanted: list[int]) -> None:
+    def _fit_tiles(self, type: TileView, whole: set[int], wanted: list[int]) -> None:
         steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
         for dim, (size, step) in enumerate(zip(type.tile_shape, steps)):
             tail = int(self.random.integers(1, size)) if size > 1 and self.random.integers(3) else size
-            wanted[type.dim_map[dim]] = self.tiles * step + tail
+            wanted[type.dim_map[dim]] = self.tiles * step + (size if dim in whole else tail)
 
     def plan_loose_arrays(self) -> None:
         """Integers after a pointer that no tensor view uses: sizes and row-major strides, as cuTile passes arrays."""

@@ -6,9 +6,11 @@ import pytest
 
 from tileiras_build.pipeline.analysis.budget import (
     BESIDE_STAGES,
+    BESIDE_SUMS,
     choose_stages,
     choose_warps,
     divided_registers,
+    has_registers_for_issuing,
     two_stages_fit,
     words_fit,
 )
@@ -37,12 +39,32 @@ def test_two_warpgroups_that_compute_have_240():
 
 
 def test_the_register_file_is_the_targets(monkeypatch):
-    """128 threads with a fetching warp, two CTAs: 204 registers a thread, or half of that."""
-    words = 150 * 128
+    """128 threads with a fetching warp, two CTAs: three warps of a partition have 168 registers a thread, or half of that."""
+    words = 140 * 128
     assert words_fit(words, 4, 2, HOPPER)
     half = replace(MULTIPROCESSORS[90], registers=FILE // 2)
     monkeypatch.setitem(MULTIPROCESSORS, 90, half)
     assert not words_fit(words, 4, 2, HOPPER)
+
+
+@pytest.mark.parametrize(("words", "fits"), [(168 - BESIDE_SUMS, True), (168 - BESIDE_SUMS + 1, False)])
+@pytest.mark.parametrize("warps", [8, 9, 10, 11])
+def test_nine_warps_start_with_the_registers_of_twelve(warps, words, fits):
+    """A partition has three of them: ptxas, too, gives a thread of 288 no more than 168 registers."""
+    assert words_fit(words * 32 * warps, warps, 1, HOPPER) is fits
+
+
+def test_without_tma_no_warp_fetches():
+    words = (224 - BESIDE_SUMS) * 32 * 8
+    assert words_fit(words, 8, 1, find_target("sm_80")) and not words_fit(words, 8, 1, HOPPER)
+
+
+@pytest.mark.parametrize(("ctas", "has"), [(2, True), (3, False)])
+def test_another_warp_costs_registers_where_a_partition_gets_one_more(ctas, has):
+    """Four warps and two that compute nothing: those of two CTAs lie three to a partition, of three CTAs five to some."""
+    text = f"builtin.module {{ nv_tileaa.func @k attributes {{occupancy = {ctas} : i32}} {{ nv_tileaa.return }} }}"
+    [kernel] = parse_module(text).body.block.ops
+    assert has_registers_for_issuing(100 * 128, kernel, JOB, 4) is has
 
 
 def test_fewer_ctas_rather_than_one_stage():

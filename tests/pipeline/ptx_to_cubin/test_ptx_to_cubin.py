@@ -95,6 +95,26 @@ def test_the_manifest_passed_in_the_ptx_is_not_shared():
     assert first == second and first["kernels"]["k"] is not second["kernels"]["k"]
 
 
+def test_a_kernel_that_no_multiprocessor_has_registers_for():
+    """Nine warps, three of them in one partition; 177 registers of a thread are more than a third of its own."""
+    wide = MANIFEST | {"kernels": {"k": {"threads_per_cta": 288}}}
+    values = "\n".join(f"  ld.volatile.global.u32 %r{n}, [%d1+{4 * n}];" for n in range(200))
+    stores = "\n".join(f"  st.volatile.global.u32 [%d1+{4 * n}], %r{199 - n};" for n in range(200))
+    text = f"""{source(note=manifest_comment(wide)).split(".visible")[0]}
+.visible .entry k(.param .u64 p) .reqntid 288 .maxnreg 224
+{{
+  .reg .b32 %r<200>;
+  .reg .b64 %d<2>;
+  ld.param.u64 %d1, [p];
+{values}
+{stores}
+  ret;
+}}"""
+    with pytest.raises(InternalError, match="launch-registers.*the 288 threads of kernel k"):
+        lower(text, Job(SM90))
+    assert lower(text.replace(".maxnreg 224", ""), Job(SM90))[1]["kernels"]["k"]["resources"]["registers"] <= 168
+
+
 SPILLING = """.version 9.0
 .target sm_90a
 .address_size 64

@@ -53,10 +53,8 @@ def test_the_machine_code_multicasts(name, sm):
 def test_no_cta_ends_before_the_others():
     """Others may still write into its shared memory: all threads meet before they exit."""
     ptx = compiled(KERNELS, "product_2", "sm_90").ptx
-    body = ptx[ptx.rindex("barrier.cluster.arrive.relaxed;") :]
-    assert re.fullmatch(
-        r"barrier.cluster.arrive.relaxed;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4]
-    )
+    body = ptx[ptx.rindex("barrier.cluster.arrive;") :]
+    assert re.fullmatch(r"barrier.cluster.arrive;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4])
 
 
 def test_without_shared_fetches_there_is_no_cluster_barrier():

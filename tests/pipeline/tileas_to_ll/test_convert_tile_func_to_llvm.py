@@ -157,6 +157,15 @@ def test_a_register_limit_where_one_is_given():
     assert entry(spec("numWarps=4, maxRegisters=96")).attributes["nvvm.maxnreg"] == IntegerAttr(96, i32)
 
 
+@pytest.mark.parametrize(
+    ("warps", "ctas", "limit"), [(8, 1, 255), (9, 1, 168), (12, 1, 168), (17, 1, 96), (9, 2, 96), (5, 2, 168)]
+)
+def test_no_thread_has_more_registers_than_its_partition_holds(warps, ctas, limit):
+    """ptxas gives as many where they are asked for, and no GPU starts the kernel."""
+    kernel = entry(f", occupancy = {ctas} : i32" + spec(f"numWarps={warps}"))
+    assert kernel.attributes["nvvm.maxnreg"] == IntegerAttr(limit, i32)
+
+
 @pytest.mark.seed("lowering-overview", "entry-grid-constant")
 def test_marks_of_arguments_become_nvvms():
     marks = ", arg_attrs = [{cute_nvgpu.grid_constant, llvm.align = 64 : i64}, {}]"

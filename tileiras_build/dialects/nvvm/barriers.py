@@ -63,6 +63,13 @@ ClusterArriveRelaxedOp = instruction(
     "come to the barrier of the cluster, releasing nothing; `aligned`: all threads of the warp do",
     _aligned("barrier.cluster.arrive.relaxed"),
 )
+ClusterArriveOp = instruction(
+    "cluster.arrive",
+    "",
+    "",
+    "come to the barrier of the cluster with all that was done before it; `aligned`: all threads of the warp do",
+    _aligned("barrier.cluster.arrive"),
+)
 ClusterWaitOp = instruction(
     "cluster.wait",
     "",

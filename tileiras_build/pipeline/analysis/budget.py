@@ -83,7 +83,7 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
     if job.target.tier.matrix_product != "mma_sync":
         return True
     needed = _needed(kept_words(func, job.target, lambda product: False), warps)
-    return needed > _launched(WARP * (warps + WARPGROUP), job.target)
+    return needed > _launched(warps + WARPGROUP, job.target)
 
 
 def divided_registers(warps: int, target: Target, ctas: int = 1, apart: int = FETCHING_REGISTERS) -> list[int]:
@@ -92,17 +92,15 @@ def divided_registers(warps: int, target: Target, ctas: int = 1, apart: int = FE
     No more than all threads were launched with, in whole units each: a thread waits in vain for others.
     """
     fetching, computing = WARP * WARPGROUP, WARP * warps
-    left = _launched((fetching + computing) * ctas, target) * (fetching + computing) - apart * fetching
+    left = _launched((WARPGROUP + warps) * ctas, target) * (fetching + computing) - apart * fetching
     return [apart, min(_whole_units(left // computing, target), MOST_REGISTERS)]
 
 
 def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
-    """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
+    """Whether beside two warps that compute nothing the others have registers for ``words`` 32-bit words."""
     if divides_registers(func, job, warps):
         return True
-    ctas = occupancy(func, job) or 1
-    before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 2))
-    return after == before or _needed(words, warps) <= after
+    return _needed(words, warps) <= _launched((warps + 2) * (occupancy(func, job) or 1), job.target)
 
 
 def copying_registers(groups: int, words: int, func: Operation, job: Job, warps: int) -> int | None:
@@ -111,7 +109,7 @@ def copying_registers(groups: int, words: int, func: Operation, job: Job, warps:
     None where it, or they for ``words`` 32-bit words, have too few.
     """
     ctas, needed = occupancy(func, job) or 1, BESIDE_COPIED + COPIED_REGISTERS * groups
-    launched = _launched(WARP * (warps + WARPGROUP) * ctas, job.target)
+    launched = _launched((warps + WARPGROUP) * ctas, job.target)
     own = others = min(launched, needed + MORE_REGISTERS)
     if divides_registers(func, job, warps):
         others = divided_registers(warps, job.target, ctas, own)[1]
@@ -128,9 +126,7 @@ def has_registers_for_fragments(kernel: TableOperation, product: TableOperation,
         return needed <= kernel.agent_registers[1]
     warps = kernel.num_warps + (kernel.producer_warps or 0)
     ctas = min(resident_ctas(kernel, parent(product), job), _ctas_with_rings(kernel, job.target))
-    parts = job.target.multiprocessor.partitions
-    fullest = -(-warps * ctas // parts)
-    return needed <= _launched(WARP * parts * fullest, job.target)
+    return needed <= _launched(warps * ctas, job.target)
 
 
 def _ctas_with_rings(kernel: Operation, target: Target) -> int:
@@ -158,13 +154,14 @@ def divided_words_fit(words: int, warps: int, ctas: int, target: Target) -> bool
 
 
 def words_fit(words: int, warps: int, ctas: int, target: Target) -> bool:
-    """Whether each of so many CTAs of a multiprocessor, with a fetching warp, has registers for as many 32-bit words."""
-    return _needed(words, warps) <= _launched(WARP * (warps + 1) * ctas, target)
+    """Whether each of so many CTAs of a multiprocessor, with a fetching warp where there is one, has registers for as many
+    32-bit words."""
+    return _needed(words, warps) <= _launched((warps + target.has("tma")) * ctas, target)
 
 
-def _launched(threads: int, target: Target) -> int:
-    """Registers with which each of so many threads of a multiprocessor can start."""
-    return min(_whole_units(target.multiprocessor.registers // threads, target), MOST_REGISTERS)
+def _launched(warps: int, target: Target) -> int:
+    """Registers with which each thread of so many warps of a multiprocessor can start."""
+    return min(target.multiprocessor.registers_of(warps), MOST_REGISTERS)
 
 
 def _whole_units(registers: int, target: Target) -> int:
@@ -217,7 +214,7 @@ def ctas_beside_rows(words: int, warps: int, target: Target) -> int:
     """CTAs of a multiprocessor whose threads have registers for so many 32-bit words of all of a CTA's threads."""
     room, needed = target.multiprocessor, words // (WARP * warps) + BESIDE_ROW
     most = min(room.threads // (WARP * warps), room.ctas)
-    return next((ctas for ctas in range(most, 1, -1) if _launched(WARP * warps * ctas, target) >= needed), 1)
+    return next((ctas for ctas in range(most, 1, -1) if _launched(warps * ctas, target) >= needed), 1)
 
 
 # The same where a part of the row is parked in shared memory, if there is room for more of it, and if not: computing and
@@ -235,7 +232,7 @@ def row_ctas(words: int, func: Operation, job: Job) -> range:
 
 def kept_beside(others: int, warps: int, ctas: int, target: Target) -> int:
     """32-bit words that each thread of so many CTAs of a multiprocessor has registers for, beside ``others``."""
-    return _launched(WARP * warps * ctas, target) - others
+    return _launched(warps * ctas, target) - others
 
 
 # ---- stages in shared memory -----------------------------------------------------------------------

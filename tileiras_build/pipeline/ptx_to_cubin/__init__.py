@@ -45,6 +45,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
         stores, loads = assembled.spills.get(name, (0, 0))
         kernel = kernels.setdefault(name, {})
         _place_parameters(name, kernel.get("params", []), taken)
+        _check_registers(name, kernel.get("threads_per_cta", 1), taken.registers, job)
         _count_ctas(kernel, taken, job)
         kernel["resources"] = {
             "registers": taken.registers,
@@ -56,6 +57,13 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
     if assembled.notes:
         complete["notes"] = list(assembled.notes)
     return complete
+
+
+def _check_registers(name: str, threads: int, registers: int, job: Job) -> None:
+    """A CTA whose warps have more registers than the partitions of a multiprocessor is refused at its launch."""
+    if not occupancy(job.target, threads, registers, 0).ctas:
+        message = f"no multiprocessor of {job.target.name} has registers for the {threads} threads of kernel {name}, {registers} each"
+        raise InternalError("launch-registers", message)
 
 
 def _count_ctas(kernel: dict, taken: KernelResources, job: Job) -> None:

@@ -42,8 +42,8 @@ class AssignScratch(EdgePass):
 
 
 def _assign(func: Operation, job: Job) -> None:
-    if not job.saving:  # together they need room for all of them
-        group_conversions(func)
+    if not job.saving:
+        group_conversions(func, _Room(func, job.target.max_shared_memory), job)
     users: list[TableOperation] = []
     for op in walk(func):
         if op.name in SIZES and (size := SIZES[op.name](row(op), job)):
@@ -54,6 +54,21 @@ def _assign(func: Operation, job: Job) -> None:
     if total:
         row(func).shared_bytes = total
     Hazards(func).run()
+
+
+class _Room:
+    """Bytes that an operation may have in scratch: stages of rings were chosen for the largest single one beside them."""
+
+    def __init__(self, func: Operation, most: int):
+        rings = [row(op) for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
+        lives = [RingLife.of(ring) for ring in rings]
+        # Found at once: a life may begin at an operation that is about to be merged.
+        self.beside = {op for op in walk(func) if any(life.covers(op) for life in lives)}
+        self.apart = most - _place_storage(func, 0)
+        self.beside_rings = self.apart - sum(map(ring_bytes, rings))
+
+    def __call__(self, op: Operation) -> int:
+        return self.beside_rings if op in self.beside else self.apart
 
 
 def _place_shared(func: Operation, users: list[TableOperation], most: int) -> int:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.ir import Operation
 
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
-from ..shared.accessors import block_of
+from ..analysis.scratch_sizes import conversion_bytes
+from ..job import Job
+from ..shared.accessors import block_of, row
 
 
-def group_conversions(func: Operation) -> None:
-    """Merge the neighbors among a kernel's conversions."""
+def group_conversions(func: Operation, room: Callable[[Operation], int], job: Job) -> None:
+    """Merge the neighbors among a kernel's conversions, as far as all tiles of one have ``room`` in scratch at once."""
     for op in walk(func):
         if op.name == "nv_tileas.convert_layout" and op.parent is not None:
-            _merge_following(op)
+            _merge_following(op, room(op), job)
 
 
-def _merge_following(op: Operation) -> None:
+def _merge_following(op: Operation, room: int, job: Job) -> None:
     group = [op]
+    bytes = conversion_bytes(row(op), job)
     following = op.next_op
     while following is not None and following.name == "nv_tileas.convert_layout":
-        if any(operand.owner in group for operand in following.operands):
+        bytes += conversion_bytes(row(following), job)
+        if bytes > room or any(operand.owner in group for operand in following.operands):
             break
         group.append(following)
         following = following.next_op

@@ -35,7 +35,7 @@ from ...dialects.cuda_tile.location import source_location
 from ...dialects.ir import create, replace_uses, walk
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput, Unsupported
-from ...targets import Target
+from ...targets import WARP, Target
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import expect, number_of, string_of
@@ -173,13 +173,13 @@ def _early_return(op: Operation, values: list[SSAValue]) -> llvm.ReturnOp:
 # ---- kernels ---------------------------------------------------------------------------------------
 def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, Attribute]:
     """The attributes of a kernel whose function is converted."""
-    threads = 32 * spec.num_warps.data
+    warps = spec.num_warps.data
     bounds: dict[str, Attribute] = {
         "cute.kernel": UnitAttr(),
-        "nvvm.reqntid": IntegerAttr(threads, i32),
+        "nvvm.reqntid": IntegerAttr(WARP * warps, i32),
         "nvvm.minctasm": IntegerAttr(spec.num_ctas.data, i32),
     }
-    if limit := spec.max_registers.data or _register_limit(job.target, threads, occupancy(op, job)):
+    if limit := spec.max_registers.data or _register_limit(job.target, warps, occupancy(op, job)):
         bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
     if job.target.has("cluster") and prod(spec.cluster_dim) > 1:
         bounds["nvvm.cluster_dim"] = DenseArrayBase.from_list(i32, spec.cluster_dim)
@@ -187,13 +187,14 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
     return bounds
 
 
-def _register_limit(target: Target, threads: int, ctas: int | None) -> int | None:
-    """Registers per thread when so many CTAs are resident; None where that was not asked for."""
+def _register_limit(target: Target, warps: int, ctas: int | None) -> int | None:
+    """Registers per thread when so many CTAs are resident; None where that was not asked for.
+
+    ptxas takes it at its word, and a kernel whose threads have more than their partition holds does not start at all.
+    """
     if not ctas:
         return None
-    unit = target.multiprocessor.register_unit
-    limit = target.multiprocessor.registers // (ctas * threads) // unit * unit
-    return min(max(limit, LEAST_REGISTERS), target.max_registers)
+    return min(max(target.multiprocessor.registers_of(ctas * warps), LEAST_REGISTERS), target.max_registers)
 
 
 def _is_entry(op: Operation) -> bool:

@@ -148,3 +148,55 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.return
   }
 }
+
+// ---- an_iteration_that_ends_early_counts_for_itself
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%n: i32, %p: !nv_tileaa.ptr<i32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zero) : (i32, i32, i32, i32) -> i32 {
+  ^bb0(%i: i32, %s: i32):
+    %early = arith.cmpi %s, %two {predicate = "sge"} : (i32, i32) -> i1
+    nv_tileas.if %early : (i1) -> () {
+      nv_tileas.continue %s : (i32) -> ()
+    } {
+      nv_tileas.yield : () -> ()
+    }
+    %next = arith.addi %i, %one : i32
+    nv_tileas.continue %next : (i32) -> ()
+  }
+  %t = nv_tileas.store %p, %sum {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8, \22role\22: \22pointer\22, \22argument\22: 1, \22element\22: \22i32\22, \22access\22: \22stored\22}], \22param_sizes\22: [4, 8], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22pointer\22, \22param\22: 1}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i32, %a1: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %1 = llvm.mlir.constant(2 : i32) : i32
+    %2 = llvm.mlir.constant(1 : i32) : i32
+    %3 = gpu.thread_id x
+    %4 = arith.index_cast %3 : index to i32
+    %5 = llvm.icmp "eq" %4, %0 : i32
+    llvm.br ^bb1(%0, %0 : i32, i32)
+  ^bb1(%6: i32, %7: i32):
+    %8 = llvm.icmp "slt" %6, %a0 : i32
+    llvm.cond_br %8, ^bb2, ^bb7
+  ^bb2:
+    %9 = llvm.icmp "sge" %7, %1 : i32
+    llvm.cond_br %9, ^bb3, ^bb4
+  ^bb3:
+    llvm.br ^bb6(%7 : i32)
+  ^bb4:
+    llvm.br ^bb5
+  ^bb5:
+    %10 = llvm.add %6, %2 : i32
+    llvm.br ^bb6(%10 : i32)
+  ^bb6(%11: i32):
+    %12 = llvm.add %6, %2 : i32
+    llvm.br ^bb1(%12, %11 : i32, i32)
+  ^bb7:
+    nvvm.st %a1 values(%7) predicate(%5) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    llvm.return
+  }
+}

@@ -113,7 +113,8 @@ def emit_for(e: KernelEmitter, op: TableOperation) -> None:
         b.start(body)
         e.values[block.args[0]] = index
         _bind(e, block.args[1:], carried, words)
-        _emit_body(e, block, loop)
+        with b.scope():  # an early continue comes to the latch past what the rest of the body computes
+            _emit_body(e, block, loop)
         b.start(loop.latch)
         values = b.phis(types[1:], loop.continues) if loop.continues else []
         following = b.binary("add", index, step, index_type)

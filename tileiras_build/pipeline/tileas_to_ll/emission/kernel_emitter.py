@@ -239,8 +239,8 @@ class KernelEmitter:
     @property
     def vector_registers(self) -> int:
         """The most registers of one instruction, a power of two, that leave a thread some for all else."""
-        threads = 32 * (self.num_warps + self.producer_warps)
-        share = self.most_registers or self.target.multiprocessor.registers // threads
+        warps = self.num_warps + self.producer_warps
+        share = self.most_registers or self.target.multiprocessor.registers_of(warps)
         return 1 << (share - OTHER_REGISTERS).bit_length() - 1
 
     def holder(self, layout: LinearLayout) -> Value | None:

@@ -155,10 +155,10 @@ def _meet(e: KernelEmitter) -> None:
 def _part(e: KernelEmitter) -> None:
     """No CTA ends while another may still write into its shared memory; agents come here one by one.
 
-    There is nothing to be seen by the other CTAs, they only must have come.
+    Each has arrived at the others' mbarriers before: only an arrival that releases says that this has been done by then.
     """
     if _reaches_others(e):
-        e.b.issue(barriers.ClusterArriveRelaxedOp)
+        e.b.issue(barriers.ClusterArriveOp)
         e.b.issue(barriers.ClusterWaitOp)
 
 
