@@ -153,10 +153,9 @@ class _Store:
         """
         rings = [row(op) for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, beside = sum(ring_bytes(ring) for ring in rings), storage_bytes(self.func)
-        target, ctas = self.job.target, 1
-        while whole + beside <= target.shared_memory_of(ctas + 1):
-            ctas += 1
-        total = target.shared_memory_of(ctas) - beside
+        shares = map(self.job.target.shared_memory_of, range(self.job.target.multiprocessor.ctas, 1, -1))
+        share = next((share for share in shares if whole + beside <= share), self.job.target.max_shared_memory)
+        total = share - beside
         filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0
         return max(aligned(self.trip.scratch_bytes), total - filled)
 
