@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from .pipeline.contracts import EdgePass
 
-    # An artifact in memory: IR; LLVM IR or PTX text; a cubin with its manifest.
-    Value = ModuleOp | str | tuple[bytes, dict]
+    # An artifact in memory: IR; LLVM IR or PTX text; bitcode of libdevice; a cubin with its manifest.
+    Value = ModuleOp | str | bytes | tuple[bytes, dict]
 
 T = TypeVar("T")
 
@@ -227,9 +227,11 @@ class _Run:
         """The value of ``stage``, made in a process that may die of it where this one has not written what is read."""
         if not stage.may_abort or self.reached is not self.source and not _has_own_files(stage, job):
             return load(stage.edge)(self.value, job)
-        text = run_isolated(stage.edge, self.value, job)
-        assert isinstance(text, str), f"{stage.name} is no text, which alone is made in another process"
-        return text
+        made = run_isolated(stage.edge, self.value, job)
+        assert isinstance(made, (str, bytes)), (
+            f"{stage.name} is neither text nor bytes, which alone come from another process"
+        )
+        return made
 
     def render(self, stage: Stage) -> dict[str, bytes]:
         return self._guard(stage, lambda: render(stage, self.value))
@@ -366,7 +368,7 @@ def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[s
 
 
 def _verify(value: Value, stage: Stage) -> None:
-    if isinstance(value, (str, tuple)):
+    if isinstance(value, (str, bytes, tuple)):
         return
     from .pipeline.contracts import verify
 

@@ -91,13 +91,16 @@ def test_a_session(tmp_path):
                 lines.append(line)
             return "".join(lines)
 
-        assert "good: 1 cubins" in said()
-        (tmp_path / "new.tilebc").write_bytes(b"damaged")
-        os.replace(tmp_path / "new.tilebc", tmp_path / "k.tilebc")
-        assert "k.tilebc: " in (failure := said()) and "not good: correct it and save" in failure
-        (tmp_path / "k.tilebc").write_bytes(bytecode_of("softmax_f32"))
-        assert "softmax_f32" in (good := said()) and "good: 2 changed" in good and "-> gone" in good
-        watched.send_signal(signal.SIGINT)
-        assert watched.wait() == 0 and "stopped" in watched.stdout.read()
-        ender.cancel()
+        try:
+            assert "good: 1 cubins" in said()
+            (tmp_path / "new.tilebc").write_bytes(b"damaged")
+            os.replace(tmp_path / "new.tilebc", tmp_path / "k.tilebc")
+            assert "k.tilebc: " in (failure := said()) and "not good: correct it and save" in failure
+            (tmp_path / "k.tilebc").write_bytes(bytecode_of("softmax_f32"))
+            assert "softmax_f32" in (good := said()) and "good: 2 changed" in good and "-> gone" in good
+            watched.send_signal(signal.SIGINT)
+            assert watched.wait() == 0 and "stopped" in watched.stdout.read()
+        finally:
+            ender.cancel()
+            watched.kill()
     shutil.rmtree(tmp_path / "build")
