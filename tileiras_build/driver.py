@@ -238,13 +238,13 @@ class _Run:
 
     def render_until(self, stage: Stage, passes: tuple[type[EdgePass], ...]) -> dict[str, bytes]:
         """The text of the module after ``passes``, the first ones of the edge to ``stage``."""
-        from xdsl.dialects.builtin import ModuleOp
-
         from .pipeline.contracts import run_passes
         from .pipeline.text_format import render as render_module
 
         module = self.value
-        assert isinstance(module, ModuleOp), f"the edge to {stage.name} has passes, which are for modules"
+        assert module is not None and not isinstance(module, (str, bytes, tuple)), (
+            f"the edge to {stage.name} has passes, which are for modules"
+        )
         return self._guard(stage, lambda: {".mlir": render_module(run_passes(passes, module, stage.job(self.job)))})
 
     def _guard(self, stage: Stage, work: Callable[[], T]) -> T:

@@ -71,7 +71,7 @@ TILE_KERNELS = {
     ],
     "tileas_to_ll/values/conversion_kernels.py": ["e8m0_to_f32", "e4m3_to_e5m2", "f32_to_e8m0_up", "f64_to_e4m3"],
     "tileas_to_ll/values/parked_kernels.py": ["shares", "centered"],
-    "tileaa_to_tileas/scaled_products.py": ["e4m3", "fp4_pairs"],
+    "tileaa_to_tileas/scaled_products.py": ["e4m3", "fp4_pairs", "mxfp4_bytes_persistent", "nvfp4_bytes_onto"],
     "large_tiles.py": ["transpose_f32", "product_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/clustered.py": ["product_2", "product_tall_2", "persistent_2", "attention_2"],
     "tileaa_to_tileas/overlapped_products.py": ["weighted"],
