@@ -12,7 +12,6 @@ from .targets import RESERVED_SHARED_MEMORY, WARP, Target
 
 _REGISTER_UNIT = 256  # registers are given to warps in units of so many
 _SHARED_UNIT = 128  # bytes
-_PARTITIONS = 4  # of a multiprocessor; a warp's registers lie in one of them
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ def occupancy(target: Target, threads: int, registers: int, shared_memory: int) 
     """For CTAs of ``threads`` with ``registers`` per thread and ``shared_memory`` bytes, static and dynamic."""
     room, warps = target.multiprocessor, -(-threads // WARP)
     per_warp = _round_up(max(registers, 1) * WARP, _REGISTER_UNIT)
-    warps_with_registers = room.registers // _PARTITIONS // per_warp * _PARTITIONS
+    warps_with_registers = room.registers // room.partitions // per_warp * room.partitions
     limits = {
         "blocks": room.ctas,
         "threads": room.threads // WARP // warps,
