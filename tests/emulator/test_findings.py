@@ -16,6 +16,9 @@ ld.param.u64 u0, [k_0]; mov.u32 t0, %tid.x; mov.u32 t1, s; setp.ge.u32 p0, t0, 3
 """
 # Finding -> a kernel of 128 threads that does so and then stores 7, its line at fault, and a word of what is said.
 KERNELS = {
+    "exit-before-arrival": (
+        """@!p3 mbarrier.init.shared::cta.b64 [t1], 1;
+        @!p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];""", "a CTA ends before this arrives"),
     "exit-before-read": (
         "@!p3 cp.async.bulk.global.shared::cta.bulk_group [u0+64], [t1], 64;\n@!p3 cp.async.bulk.commit_group;", "bulk copy"),
     "load-not-waited": (
