@@ -74,6 +74,10 @@ class Operation:
     def run(self, tensor) -> None:
         raise NotImplementedError
 
+    def has_accumulators_of(self, other) -> bool:
+        """Whether both are products with the same accumulators and shape."""
+        return False
+
     def joins(self, earlier) -> bool:
         """Whether this may run together with the operation before it, see ``run_all``."""
         return False
