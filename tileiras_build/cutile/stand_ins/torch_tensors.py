@@ -101,7 +101,7 @@ def living() -> list[torch.Tensor]:
         return [one for one in gc.get_objects() if type(one) is DeviceTensor or _is_plain(one)]
 
 
-def _is_plain(one: object) -> bool:
+def _is_plain(one: Any) -> bool:
     return type(one) is torch.Tensor and one.device == CPU and one.layout == torch.strided
 
 
