@@ -58,6 +58,23 @@ def test_a_kernel_runs_on_the_tensors_that_its_pointers_point_into(image):
     assert (x == 1).all() and tuple(core.Device(0).compute_capability) == (9, 0)
 
 
+def test_a_kernel_runs_on_the_gradients_that_a_function_is_given(image):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            held = gradient.contiguous()
+            launch(image, held, np.int32(N), np.int32(1))
+            return held
+
+    x = torch.zeros(N, device="cuda", requires_grad=True)
+    (3 * Doubled.apply(x)).sum().backward()
+    assert (x.grad == 4).all()
+
+
 def test_faults_name_the_argument(image):
     short = torch.zeros(4, device="cuda")
     with pytest.raises(KernelFault, match='past the end of array "argument 0"|after the end of array "argument 0"'):

@@ -119,3 +119,25 @@ def test_seeds_are_the_cpu_generators():
     assert torch.equal(first, torch.rand(2, device="cuda"))
     generator = torch.Generator(device="cuda").manual_seed(3)
     assert torch.equal(first, torch.rand(2, device="cuda", generator=generator))
+
+
+def test_compiled_functions_are_the_functions_themselves():
+    linear = torch.nn.Linear(2, 2).cuda()
+    linear.compile()
+    assert torch.compile(linear)(torch.ones(1, 2, device="cuda")).is_cuda
+
+    @torch.compile(mode="max-autotune")
+    def doubled(x):
+        return 2 * x
+
+    assert doubled(torch.ones(1, device="cuda")).item() == 2
+
+
+def test_each_function_of_the_device_is_an_object_of_its_own_and_each_class_a_class():
+    """What torch._dynamo asks as it is imported, which takes seconds."""
+    functions = [
+        value for value in vars(torch.cuda).values() if (getattr(value, "__module__", "") or "").endswith("torch_cuda")
+    ]
+    functions = [value for value in functions if not isinstance(value, type)]
+    assert len({id(one) for one in functions}) == len(functions) > 20
+    assert isinstance(torch.cuda.stream(None), torch.cuda.StreamContext)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -44,10 +43,21 @@ class _Device:
     def __exit__(self, *exception: object) -> None: ...
 
 
-@contextmanager
-def _stream(stream: streams.Stream | None) -> Iterator[None]:
-    with stream or streams.current_stream():
-        yield
+class _StreamContext:
+    """``with torch.cuda.stream(s):`` launches are on ``s``; where it is None, nothing changes."""
+
+    def __init__(self, stream: streams.Stream | None = None):
+        self._stream = stream or streams.current_stream()
+
+    def __enter__(self) -> None:
+        self._stream.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stream.__exit__(*exception)
+
+
+def _stream(stream: streams.Stream | None) -> _StreamContext:
+    return _StreamContext(stream)
 
 
 class _Stream(streams.Stream):
@@ -88,25 +98,28 @@ def functions(target: Target) -> dict[str, Any]:
     """What stands in for the functions and classes of ``torch.cuda``, by name."""
     capability = target.number // 10, target.number % 10
     does = lambda value: lambda *args, **kwargs: value
+    # A function of its own for each name: torch._dynamo keeps rules by function, and will not be imported where two differ.
+    each = lambda names, value: {name: does(value) for name in names}
     nothing = ("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "_sleep", "_lazy_init", "set_stream",
                "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")  # fmt: skip
     zero = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "current_device")
     # torch.manual_seed calls these two for every device after it has seeded the CPU's generator.
-    seeds = dict.fromkeys(
-        ("manual_seed", "manual_seed_all"), lambda seed: torch.default_generator.manual_seed(seed) and None
-    )
+    seeds = {
+        name: lambda seed: torch.default_generator.manual_seed(seed) and None
+        for name in ("manual_seed", "manual_seed_all")
+    }
     return {
-        **dict.fromkeys(nothing, does(None)),
-        **dict.fromkeys(zero, does(0)),
-        **dict.fromkeys(("is_available", "is_initialized", "is_bf16_supported"), does(True)),
-        **seeds, "seed": torch.seed, "seed_all": torch.seed, "initial_seed": torch.initial_seed,
+        **each(nothing, None),
+        **each(zero, 0),
+        **each(("is_available", "is_initialized", "is_bf16_supported"), True),
+        **seeds, "seed": lambda: torch.seed(), "seed_all": lambda: torch.seed(), "initial_seed": torch.initial_seed,
         "device_count": does(1),
         "get_rng_state": lambda *_: torch.get_rng_state(), "set_rng_state": lambda state, *_: torch.set_rng_state(state),
         "get_device_capability": does(capability), "get_device_name": does(driver.NAME),
         "get_device_properties": does(properties(target)), "memory_stats": does(_NoStatistics()),
         "mem_get_info": does((driver.MEMORY, driver.MEMORY)), "get_arch_list": does([target.name]),
         "current_stream": lambda *_: streams.current_stream(), "default_stream": does(streams.DEFAULT),
-        "stream": _stream, "StreamContext": _stream, "Stream": _Stream, "Event": _Event, "ExternalStream": _Stream,
+        "stream": _stream, "StreamContext": _StreamContext, "Stream": _Stream, "Event": _Event, "ExternalStream": _Stream,
         "CUDAGraph": _Graph, "graph": Graph, "device": _Device, "device_of": _Device,
         "is_current_stream_capturing": lambda: streams.capturing() is not None,
     }  # fmt: skip
@@ -149,6 +162,8 @@ def install(module: ModuleType, target: Target) -> None:
         _replaced.set(torch.cuda, name, value)
     _replaced.set(torch, "set_default_device", _set_default(torch.set_default_device))
     _replaced.set(torch, "get_default_device", _get_default(torch.get_default_device))
+    _replaced.set(torch, "compile", _compile)
+    _replaced.set(torch.nn.Module, "compile", lambda self, *_, **__: None)
     _replaced.set(torch, "Stream", _Stream)
     _replaced.set(torch, "Generator", _Generator)
     _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
@@ -168,6 +183,11 @@ def remove() -> None:
     _mode.__exit__(None, None, None)
     _mode = None
     _replaced.restore()
+
+
+def _compile(model: Callable[..., Any] | None = None, **options: object) -> Callable[..., Any]:
+    """torch.compile: the function itself, since Inductor makes code for a device that is not there."""
+    return model if model is not None else _compile
 
 
 def _as_cuda(own: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], object]:

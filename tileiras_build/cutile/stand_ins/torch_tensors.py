@@ -93,9 +93,16 @@ DeviceTensor.__module__, DeviceTensor.__qualname__, DeviceTensor.__name__ = "tor
 TO_HOST = {torch.Tensor.cpu, torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.item, torch.Tensor.__array__}
 
 
-def living() -> list[DeviceTensor]:
-    """The tensors on the device that there are."""
-    return [one for one in gc.get_objects() if type(one) is DeviceTensor]
+def living() -> list[torch.Tensor]:
+    """The tensors that pointers of kernels point into: those on the device, and plain ones, which gradients are that PyTorch hands
+    to a function of the script.
+    """
+    with torch._C.DisableTorchFunction():
+        return [one for one in gc.get_objects() if type(one) is DeviceTensor or _is_plain(one)]
+
+
+def _is_plain(one: Any) -> bool:
+    return type(one) is torch.Tensor and one.device == CPU and one.layout == torch.strided
 
 
 def on_device(value: Any) -> Any:

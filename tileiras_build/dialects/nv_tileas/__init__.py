@@ -6,6 +6,7 @@ encodings, and layout changes, scratch memory and barriers are operations and at
     scratch_bytes, scratch_offset   shared memory the operation uses while it runs
     sync_before                     a barrier first: another operation's scratch may still be read
     vector                          elements per memory access that alignment and bounds allow
+    fastest                         along which dimension a tile of pointers has them (default: the last)
     ragged                          bounds allow single elements only where a tile ends the tensor; vectors elsewhere
     in_bounds                       dimensions along which no element can be outside the tensor
     atom, warps                     the mma row of a dot and how warps divide m, n and batch

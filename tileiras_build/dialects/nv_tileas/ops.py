@@ -24,6 +24,8 @@ SCRATCH: Declared = {"scratch_bytes": I32.optional(), "scratch_offset": I32.opti
 STORAGE: Declared = {"shared_offset": I32.optional()}
 # Elements per access; ``ragged``: single ones where a tile ends the tensor; dimensions that stay inside the tensor.
 WIDTH: Declared = {"vector": I32.optional()}
+# Along which dimension of a tile of pointers they follow each other; none: the last.
+ALONG: Declared = WIDTH | {"fastest": I32.optional()}
 ELEMENTS: Declared = WIDTH | {"ragged": FLAG, "in_bounds": BOOLS.optional()}
 # The instruction that a copy through shared memory or a reduction in memory is made by; none is the plain one.
 LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
@@ -50,8 +52,8 @@ ADDED: dict[str, Declared] = {
     | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)},
     "tiled_store": ELEMENTS,
     "tiled_atomic_rmw": ELEMENTS | REDUCED,
-    "load": WIDTH,
-    "store": WIDTH,
+    "load": ALONG,
+    "store": ALONG,
     "atomic_rmw": SCRATCH | REDUCED,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,

@@ -52,6 +52,8 @@ def _anchor_pointer(classes: LayoutClasses, op: TableOperation) -> None:
     op.vector = vector
     order = _row_major(op.value)
     if fastest >= 0:
+        # Other accesses, and products, have a say in how threads hold the tile: the code of a thread asks which way to go.
+        op.fastest = None if fastest == order[0] else fastest
         order = [fastest] + [dim for dim in order if dim != fastest]
     _vote_for_memory(classes, op.value, classes.memory_layout(op.value, order, vector))
 

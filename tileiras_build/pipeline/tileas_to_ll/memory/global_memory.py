@@ -213,7 +213,7 @@ def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
     return e.b.all_of([a, c])
 
 
-def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int] | None) -> int:
+def vector_of(op: TableOperation, layout: LinearLayout, order: Sequence[int]) -> int:
     """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
     allowed = number_of(op, "vector") if "vector" in op.attributes else 1
     return min(allowed, layout.contiguous(order))
@@ -357,6 +357,13 @@ def _store_tile(
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
+def _pointer_order(op: TableOperation, layout: LinearLayout) -> list[int]:
+    """The dimensions of a tile of pointers, the one along which they follow each other first."""
+    order = list(range(layout.rank - 1, -1, -1))
+    fastest = number_of(op, "fastest") if "fastest" in op.attributes else order[0]
+    return [fastest, *(dim for dim in order if dim != fastest)]
+
+
 def emit_load(e: KernelEmitter, op: TableOperation) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
@@ -364,7 +371,7 @@ def emit_load(e: KernelEmitter, op: TableOperation) -> None:
     pointers = e.registers(op.pointer)
     masks = None if op.mask is None else e.registers(op.mask)
     others = None if op.other is None else e.registers(op.other)
-    vector = vector_of(op, layout, None)
+    vector = vector_of(op, layout, _pointer_order(op, layout))
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
         mask = None if masks is None else needed(masks[first])
@@ -402,7 +409,7 @@ def emit_store(e: KernelEmitter, op: TableOperation) -> None:
     layout = layout_of(op.value)
     pointers, values = e.registers(op.pointer), e.registers(op.value)
     masks = None if op.mask is None else e.registers(op.mask)
-    vector, holder = vector_of(op, layout, None), e.holder(layout)
+    vector, holder = vector_of(op, layout, _pointer_order(op, layout)), e.holder(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
         if (key := layout.register_offsets[first]) in done:
