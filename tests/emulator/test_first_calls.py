@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_fusion import AFTER, KINDS, LINES, SHAPE, SPACE, values_of
 
-from tileiras_build.emulator import first_calls
+from tileiras_build.emulator import first_calls, strips
 from tileiras_build.emulator.first_calls import Body, FirstCalls
 
 LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
@@ -38,6 +38,12 @@ def called(first: FirstCalls, group: SimpleNamespace) -> tuple[object, list[byte
     return result, out
 
 
+@pytest.fixture(autouse=True)
+def open_gate(monkeypatch):
+    """The process has computed enough."""
+    monkeypatch.setattr(strips, "BEFORE", -1)
+
+
 def test_a_function_is_fused_after_enough_threads(group, kept):
     def keep(make):
         kept.append(make())
@@ -51,6 +57,23 @@ def test_a_function_is_fused_after_enough_threads(group, kept):
     (fused,) = kept
     assert len(fused.origin) < len(first.origin) and (fused.count, fused.end) == (first.count, first.end)
     assert fused.origin[:2] == [0, 0] and fused.origin[2:] == sorted(fused.origin[2:])
+
+
+def test_nothing_is_fused_before_the_process_has_computed_enough(group, kept, monkeypatch):
+    monkeypatch.setattr(strips, "_done", 0)
+    monkeypatch.setattr(strips, "BEFORE", 3 * len(body(LINES).lines) * group.size // first_calls.ONE_IN)
+
+    def keep(make):
+        kept.append(make())
+        return kept[-1]
+
+    first = FirstCalls(body(LINES), keep)
+    first.threads = first_calls.ENOUGH
+    for _ in range(4):
+        called(first, group)
+    assert not kept
+    called(first, group)
+    assert kept
 
 
 def test_lines_that_nothing_fuses_are_compiled_once(group, kept):

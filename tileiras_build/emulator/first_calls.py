@@ -1,4 +1,5 @@
-"""Generated functions: at first their lines as the emitter writes them, and fused once they have been called for enough threads.
+"""Generated functions: at first their lines as the emitter writes them, and fused once they have been called for enough threads
+in a process that has machine code, or has computed enough for it.
 
 Looking for what can be fused (``fusion.py``, ``shared_words.py``) takes as long as NumPy takes for what a few calls compute, and
 most functions of a small kernel are called once in a launch. Both forms have the same bits and the same faults.
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from . import machine_code, strips
 from .fusion import Fuser, Run
 from .lifetimes import with_deletions
 from .shared_words import together
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 CALL = 1 << 11  # threads for which NumPy takes as long as a call takes for any number of them
 ENOUGH = 1 << 16  # threads, and calls counted as such, after which fusing saves as much as it takes
+ONE_IN = 2  # lines computes a number in a run, as a rule
 
 
 class Function(Protocol):
@@ -76,7 +79,12 @@ class FirstCalls:
 
     def __call__(self, group: Group, /) -> object:
         self.threads += group.size + CALL
-        return (self.plain if self.threads <= ENOUGH else self.keep(self.later))(group)
+        return (self.keep(self.later) if self.is_worth_it(group.size) else self.plain)(group)
+
+    def is_worth_it(self, threads: int) -> bool:
+        if self.threads <= ENOUGH:
+            return False
+        return strips.has_made_enough(len(self.body.lines) * threads // ONE_IN) or machine_code.is_ready()
 
     def later(self) -> Function:
         fused = self.body.fused()
