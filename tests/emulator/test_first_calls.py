@@ -1,5 +1,6 @@
 """Generated functions are fused once they have been called for enough threads, and not before."""
 
+import gc
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ from test_fusion import AFTER, KINDS, LINES, SHAPE, SPACE, values_of
 
 from tileiras_build.emulator import first_calls, strips
 from tileiras_build.emulator.first_calls import Body, FirstCalls
+from tileiras_build.emulator.program import load
 
 LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
 
@@ -84,3 +86,16 @@ def test_lines_that_nothing_fuses_are_compiled_once(group, kept):
     first = FirstCalls(body(["r4 = r2", "r7 = r2"]), keep)
     first.threads = first_calls.ENOUGH
     assert called(first, group)[0] == 9 and kept == [first.plain]
+
+
+def test_translating_collects_no_garbage():
+    collected: list[int] = []
+    note = lambda phase, about: collected.append(about["generation"])
+    program = "\n".join(f"mov.u32 %r{i}, {i};" for i in range(3000))
+    text = f".version 8.0\n.target sm_80\n.address_size 64\n.entry many() {{ .reg .b32 %r<3000>;\n{program}\nret; }}"
+    gc.callbacks.append(note)
+    try:
+        load(text, "many", None)
+    finally:
+        gc.callbacks.remove(note)
+    assert len(collected) <= 1 and gc.isenabled()
