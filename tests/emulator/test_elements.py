@@ -1,6 +1,7 @@
 """Operations of many numbers by machine code: NumPy's bits, or none at all."""
 
 import dataclasses
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -114,3 +115,16 @@ def test_a_process_that_does_few_does_not_ask_llvm(monkeypatch):
     monkeypatch.setattr(elements, "_done", type(elements._done)())
     x = np.ones(COUNT, np.float32)
     assert [elements.apply("add", x, x) is None for _ in range(3)] == [True, True, False]
+
+
+def test_the_import_of_llvm_takes_more_than_a_translation(results, monkeypatch):
+    allow(monkeypatch, COUNT)
+    monkeypatch.setattr(elements, "_done", Counter())
+    monkeypatch.setattr(elements, "is_imported", lambda: False)
+    x = np.ones(COUNT, np.float32)
+    for _ in range(elements.IMPORT + 1):
+        numerics.extreme("max", x, x)
+    assert all(result is None for result in results)
+    monkeypatch.setattr(elements, "is_imported", lambda: True)
+    numerics.extreme("max", x, x)
+    assert results[-1] is not None

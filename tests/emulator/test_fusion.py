@@ -125,3 +125,13 @@ def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeyp
 def test_a_line_that_no_row_computes_stays(line):
     found, runs = fuse([line, *LINES[:2]])
     assert not runs and line in found
+
+
+@pytest.mark.parametrize("count, expected", [(fusion.FEWEST - 1, 0), (fusion.FEWEST, 1)])
+def test_a_run_of_what_numpy_does_in_one_pass_is_longer(count, expected):
+    names = [f"r{i}" for i in range(20, 20 + count)]
+    lines = ["r1 = R[1]", *(f"{name} = r1 * r1" for name in names), *(f"R[{name[1:]}] = {name}" for name in names)]
+    runs: list[Run] = []
+    kinds = {**KINDS, **dict.fromkeys(names, "f32")}
+    Fuser(kinds, SPACE, lambda run: (runs.append(run), "run")[1]).fuse(lines, [0] * len(lines))
+    assert len(runs) == expected

@@ -13,6 +13,7 @@ from tileiras_build.emulator import (
     chunks,
     copy_code,
     elements,
+    first_calls,
     machine_code,
     register_moves,
     shared_words,
@@ -92,6 +93,7 @@ def open_gates(monkeypatch):
     def open_all() -> None:
         monkeypatch.setattr(machine_code, "BEFORE", -1)
         monkeypatch.setattr(strips, "BEFORE", -1)
+        monkeypatch.setattr(first_calls, "ENOUGH", -1)
         for name, operation in list(elements.OPERATIONS.items()):
             monkeypatch.setitem(elements.OPERATIONS, name, dataclasses.replace(operation, before=-1))
 

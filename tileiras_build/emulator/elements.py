@@ -2,7 +2,7 @@
 
 A row of ``OPERATIONS`` gives the correctly rounded result, or says of some element that it cannot (a NaN, whose bits NumPy
 decides; a number too near to the middle of two others): then NumPy does them all. So the bits are NumPy's on every CPU.
-A process asks LLVM for an operation once it has done it for as many elements as pay for the translation.
+A process asks LLVM for an operation once it has done it for as many elements as pay for the translation, or for the import of LLVM.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from .jit import address, compiled, has
+from .jit import address, compiled, has, is_imported
 
 LANES = 8  # of a vector of float32
 FEWEST = 4096  # elements for which a call pays
+IMPORT = 8  # translations in the time of LLVM's import
 _done: Counter[str] = Counter()  # elements of operations that NumPy has done, in this process
 
 
@@ -46,7 +47,7 @@ def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
     if size < FEWEST or size % LANES:
         return None
     operation = OPERATIONS[name]
-    if _done[name] <= operation.before:
+    if _done[name] <= operation.before * (1 if is_imported() else IMPORT):
         _done[name] += size
         return None
     given: list[np.ndarray] = []

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from .faults import UnsupportedInstruction
-from .fusion import Fuser
-from .lifetimes import with_deletions
-from .shared_words import together
+from .first_calls import Body
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
 from .syntax import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
@@ -49,10 +47,10 @@ def kind_of(type_: str) -> str:
 class Emitter:
     """Builds one generated function. Handlers call ``use``, ``set``, ``temp`` and ``line``."""
 
-    def __init__(self, program, name: str, fine: bool):
+    def __init__(self, program, pc: int, fine: bool):
         from .isa.chains import Chains
 
-        self.program, self.name = program, name
+        self.program, self.name = program, f"block_{pc}"
         self.fine = fine  # whether warp-wide instructions may have to wait
         self.space = program.namespace
         self.lines: list[str] = []
@@ -62,7 +60,7 @@ class Emitter:
         self.defined: set[int] = set()
         self.predicate: str | None = None
         self.ins: Instruction  # the one that is emitted
-        self.pc = 0
+        self.first = self.pc = pc
         self.temps = 0
         self.memo: dict = {}
         self.stamp: dict[int, int] = {}
@@ -280,8 +278,8 @@ class Emitter:
                 self.set(operand, kind, name)
 
     # -- the function --------------------------------------------------------------------------------
-    def finish(self, live_out: int, tail: str) -> str:
-        """The source of the function: body, write-back of live registers, and ``tail``."""
+    def finish(self, live_out: int, tail: str, file: str, end: int) -> Body:
+        """The function up to ``end``: body, write-back of live registers, and ``tail``."""
         self.noted.emit(self)
         for slot in sorted(self.defined):
             if live_out >> slot & 1:
@@ -289,14 +287,9 @@ class Emitter:
                     self.complete(slot)
                 self.line(f"R[{slot}] = r{slot}")
         self.line(tail)
-        for slot in reversed(self.loads):
-            self.lines.insert(0, f"r{slot} = R[{slot}]")
-            self.origin.insert(0, self.origin[0])
-        fuser = Fuser(self.kinds, self.space, lambda run: self.constant(run, "run"))
-        lines, self.origin = fuser.fuse(*together(self.lines, self.origin, self.space))
-        self.lines = with_deletions(lines)
-        self.origin = [self.origin[0]] * 2 + self.origin
-        return "\n    ".join([f"def {self.name}(g):", "R = g.R", *self.lines]) + "\n"
+        lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
+        origin = [self.origin[0]] * len(self.loads) + self.origin
+        return Body(self.name, lines, origin, self.kinds, self.space, file, end - self.first, end)
 
 
 def items_of(operand) -> list:

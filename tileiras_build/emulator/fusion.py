@@ -15,11 +15,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from . import strips
+from .elements import OPERATIONS
 from .expressions import KINDS, NotFusedError, Program
 from .jit import address, addresses, identities
 from .lifetimes import VARIABLE, with_deletions
 
-FEWEST = 6  # operations of a run that is worth a call
+FEWEST = 12  # passes of NumPy over its numbers that a run has to save
+SEVERAL = 3  # passes, or more, that NumPy takes for these
+_OF_SEVERAL = frozenset({*OPERATIONS, "flush", "select"} - {"add", "sub", "mul"})
 SMALLEST = 32  # elements of a value for which machine code pays
 _TARGET = re.compile(r"([rt]\d+(?:_[suf]\d+)?) = (.*)$")
 _REGISTER = re.compile(r"r\d+$")
@@ -170,6 +173,11 @@ def _result_kind(name: str) -> str:
     return _RESULTS[strips.ROWS[name].result]
 
 
+def passes(program: Program) -> int:
+    """How many times NumPy would go through the numbers of a program."""
+    return sum(SEVERAL if name in _OF_SEVERAL else 1 for name, _, _ in program.operations)
+
+
 # -- functions ---------------------------------------------------------------------------------------
 class Fuser:
     """Finds the runs among the lines of one function, and writes calls for them. ``kinds``: those of registers' variables."""
@@ -186,7 +194,7 @@ class Fuser:
         at = 0
         while at < len(lines):
             program, end = self.longest(lines, at)
-            if len(program.operations) < FEWEST:
+            if passes(program) < FEWEST:
                 end = max(end, at + 1)
                 for line in lines[at:end]:
                     self.learn(line, program)

@@ -49,7 +49,8 @@ class Group:
         self.product = cta.shape[1] == 1  # otherwise any set of threads, as (1, n)
         self.shape = (cta.shape[0], tid.shape[1])
         self.R, self.parent, self.select = registers, parent, select
-        self.pc, self.stack = 0, ()
+        self.pc = 0
+        self.stack: tuple[int, ...] = ()
         self.specials: dict = {}
         self.barrier_value = None
         self.carry = np.bool_(False)
@@ -184,7 +185,7 @@ class Group:
             return otherwise
         return Split([(predicate, taken), (~predicate, otherwise)])
 
-    def take(self, mask) -> tuple[Group, object]:
+    def take(self, mask) -> Group:
         """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
         registers = [LAZY] * len(self.R)
         if self.product and mask.shape == self.shape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -31,6 +32,11 @@ def compiled(text: str, name: str, pointers: int, numbers: int, result: type | N
     engine.finalize_object()
     _kept.append(engine)
     return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(engine.get_function_address(name))
+
+
+def is_imported() -> bool:
+    """Whether the process has LLVM, whose import takes as long as several translations."""
+    return "llvmlite.binding" in sys.modules
 
 
 @lru_cache

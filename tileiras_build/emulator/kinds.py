@@ -6,19 +6,20 @@ import numpy as np
 
 from . import isa
 from .emit import FLOATS, UNSIGNED
-from .operands import results_of, sources_of
 from .syntax import Immediate, Instruction, Register, Vector
 
 
-def find_kinds(code: list[Instruction]) -> dict[int, Register]:
-    """The registers that occur, by slot, each with its canonical kind set."""
+def find_kinds(
+    code: list[Instruction], sources: list[list[Register]], results: list[list[Register]]
+) -> dict[int, Register]:
+    """The registers that occur, by slot, each with its canonical kind set; what each instruction reads, and writes, is known."""
     used: dict[int, Register] = {}
     kinds: dict[int, str] = {}
     copies: list[tuple[Register, Register]] = []
-    for ins in code:
-        for register in sources_of(ins):
+    for ins, reads, writes in zip(code, sources, results):
+        for register in reads:
             used[register.index] = register
-        for position, register in enumerate(results_of(ins)):
+        for position, register in enumerate(writes):
             used[register.index] = register
             _note_kind(ins, position, register, kinds, copies)
     changed = True

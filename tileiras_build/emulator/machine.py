@@ -109,11 +109,11 @@ class Machine:
         group.pc = program.starts[program.entry.name]
         self.push(group)
         while True:
-            group = self.next_group()
-            if group is None:
+            found = self.next_group()
+            if found is None:
                 return self.finish()
             try:
-                self.step(group)
+                self.step(found)
             except EmulatorError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, it is renamed and raised again

@@ -21,7 +21,7 @@ _ORIGIN_ALIGN = 64  # covers the widest access, 32 bytes
 
 def bytes_at(address: int, count: int) -> np.ndarray:
     """Bytes of the process's memory, without a copy."""
-    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address))
+    return np.frombuffer((ctypes.c_uint8 * count).from_address(address), np.uint8)  # numpy.ctypeslib is an import more
 
 
 class Region:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .emit import items_of
 from .syntax import SINK, Address, Arguments, Instruction, Negated, Pair, Register, Vector
@@ -13,44 +13,64 @@ _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit"
 
 def results_of(ins: Instruction) -> list[Register]:
     """Registers that an instruction writes. The first operand is the destination unless it is an address."""
-    if ins.op in _NO_RESULT or not ins.args or ins.mods[:1] == ("dealloc",):
+    args = ins.args
+    if not args or ins.op in _NO_RESULT:
         return []
-    first = ins.args[0]
+    first = args[0]
+    if type(first) is Register and ins.op != "tcgen05":
+        return [first]  # as nearly all have it
+    if ins.mods[:1] == ("dealloc",):
+        return []
     if isinstance(first, Pair):
         return [r for part in (first.first, first.second) for r in items_of(part) if isinstance(r, Register)]
     if ins.op == "tcgen05" and "red" in ins.mods:
-        return [r for r in (*items_of(first), ins.args[1]) if isinstance(r, Register)]
+        return [r for r in (*items_of(first), args[1]) if isinstance(r, Register)]
     return [r for r in items_of(first) if isinstance(r, Register)]
 
 
-def _registers(operand, out: list) -> None:
-    if isinstance(operand, Register):
-        out.append(operand)
-    elif isinstance(operand, (Vector, Arguments)):
-        for item in operand.items:
-            _registers(item, out)
-    elif isinstance(operand, Address):
-        _registers(operand.base, out)
-        for item in operand.extra:
-            _registers(item, out)
-    elif isinstance(operand, Pair):
-        _registers(operand.first, out)
-        _registers(operand.second, out)
-    elif isinstance(operand, Negated):
-        _registers(operand.operand, out)
+def _add_items(operand: Vector | Arguments, out: list[Register]) -> None:
+    for item in operand.items:
+        _add(item, out)
 
 
-def sources_of(ins: Instruction) -> list[Register]:
+def _add_address(operand: Address, out: list[Register]) -> None:
+    _add(operand.base, out)
+    for item in operand.extra:
+        _add(item, out)
+
+
+def _add_pair(operand: Pair, out: list[Register]) -> None:
+    _add(operand.first, out)
+    _add(operand.second, out)
+
+
+_PARTS: dict[type, Callable[..., None]] = {
+    Register: lambda operand, out: out.append(operand),
+    Vector: _add_items,
+    Arguments: _add_items,
+    Address: _add_address,
+    Pair: _add_pair,
+    Negated: lambda operand, out: _add(operand.operand, out),
+}
+
+
+def _add(operand: object, out: list[Register]) -> None:
+    """Add the registers of an operand."""
+    if (parts := _PARTS.get(type(operand))) is not None:
+        parts(operand, out)
+
+
+def sources_of(ins: Instruction, results: list[Register]) -> list[Register]:
     """Registers that an instruction reads; a predicated one also keeps its old results, a wgmma adds to them."""
-    out: list[Register] = []
+    out: list[Register] = [*results] if ins.op == "wgmma" else []
     args = ins.args
-    results = results_of(ins)
-    if ins.op == "wgmma":
-        out += results
     for arg in args[1:] if results or (args and args[0] is SINK) else args:
-        _registers(arg, out)
+        if type(arg) is Register:
+            out.append(arg)
+        else:
+            _add(arg, out)
     if ins.predicate is not None:
-        _registers(ins.predicate, out)
+        _add(ins.predicate, out)
         out += results
     return out
 

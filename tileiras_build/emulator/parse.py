@@ -36,9 +36,10 @@ _LINE_DIRECTIVES = {".version", ".target", ".address_size", ".file", ".loc"}
 _DIRECTIVE = re.compile(r"\.[a-zA-Z_]\w*")
 _STATEMENT = re.compile(r'(?:[^;"]|"(?:\\.|[^"\\])*")*;')
 _INSTRUCTION = re.compile(r"(?:@\s*(!?)\s*([%\w$]+)\s+)?([a-z_][\w.:]*)\s*(.*)", re.DOTALL)
-_OPERAND = re.compile(r"\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)|[^,\s](?:[^,{}()\[\]]*[^,\s{}()\[\]])?")
+# What nearly all statements are: an instruction without strings, whose parts are those of _INSTRUCTION.
+_PLAIN = re.compile(r"\s*((?:@(!?)([%\w$]+)\s+)?([a-z_][\w.]*(?:::[\w.]+)*)(?:\s+(?!:)([^;\"]*[^;\"\s]))?)\s*;")
 _RANGE = re.compile(r"(.+)<(\d+)>$")
-_TRAILING = re.compile(r"(.*?)(\d+)$")
+_DIGITS = "0123456789"
 _FUNCTION_TUNING = re.compile(r"\.(reqntid|maxntid|minnctapersm|maxnreg|reqnctapercluster|maxclusterrank)\s+([\d,\s]+)")
 _VARIABLE = re.compile(
     r"(?:\.(?P<link>visible|extern|weak|common)\s+)?\.(?P<space>param|local|shared|global|const|tex)\b(?P<attrs>[^=]*?)"
@@ -71,11 +72,14 @@ class _Parser:
     def run(self):
         text, position, end = self.text, 0, len(self.text)
         while True:
+            while plain := _PLAIN.match(text, position):
+                self.advance(plain.start(1))
+                self.instruction(*plain.groups())
+                position = plain.end()
             position = _SPACE.match(text, position).end()
             if position >= end:
                 return
-            self.line += text.count("\n", self.line_at, position)
-            self.line_at = position
+            self.advance(position)
             first = text[position]
             if first == "{":
                 self.open_scope()
@@ -92,8 +96,13 @@ class _Parser:
                 match = _STATEMENT.match(text, position)
                 if match is None:
                     self.fail(f"no semicolon after {text[position : position + 40]!r}")
-                self.instruction(match.group()[:-1].strip())
+                self.read_instruction(match.group()[:-1].strip())
                 position = match.end()
+
+    def advance(self, position: int):
+        """Know the line of a place after the last one."""
+        self.line += self.text.count("\n", self.line_at, position)
+        self.line_at = position
 
     def open_scope(self):
         self.depth += 1
@@ -263,16 +272,19 @@ class _Parser:
         variable.init = bytes(out)
 
     # -- instructions --------------------------------------------------------------------------------
-    def instruction(self, text: str):
+    def read_instruction(self, text: str):
         match = _INSTRUCTION.match(text)
-        if match is None or self.function is None:
+        if match is None:
             self.fail(f"cannot read the instruction {text[:60]!r}")
-        negated, predicate, opcode, rest = match.groups()
+        self.instruction(text, *match.groups())
+
+    def instruction(self, text: str, negated: str | None, predicate: str | None, opcode: str, rest: str | None):
+        if self.function is None:
+            self.fail(f"cannot read the instruction {text[:60]!r}")
         op, *mods = opcode.split(".")
-        if predicate is not None:
-            predicate = self.operand(predicate)
+        condition = None if predicate is None else self.operand(predicate)
         args = [self.operand(piece) for piece in self.pieces(rest)] if rest else []
-        self.function.body.append(Instruction(op, tuple(mods), args, predicate, negated == "!", self.line, text))
+        self.function.body.append(Instruction(op, tuple(mods), args, condition, negated == "!", self.line, text))
 
     def pieces(self, rest: str) -> list[str]:
         if "{" not in rest and "[" not in rest and "(" not in rest:
@@ -309,13 +321,13 @@ class _Parser:
         return self.name(text)
 
     def name(self, text: str):
-        scope, split = self.scope, _TRAILING.match(text)
+        scope, prefix = self.scope, text.rstrip(_DIGITS)
         while scope is not None:
             if text in scope.names:
                 return scope.names[text]
-            if split and split.group(1) in scope.ranges:
-                count, type_ = scope.ranges[split.group(1)]
-                if int(split.group(2)) < count:
+            if prefix in scope.ranges and prefix != text:
+                count, type_ = scope.ranges[prefix]
+                if int(text[len(prefix) :]) < count:
                     register = scope.names[text] = self.new_register(text, type_)
                     return register
             scope = scope.parent

@@ -96,7 +96,7 @@ class _Twin:
         self.own = region.bytes()
         self.buffer = mmap.mmap(-1, region.end + COMPARED)  # anonymous and shared; views may end on a multiple of 64
         self.held = (ctypes.c_uint8 * region.end).from_buffer(self.buffer)
-        self.copy = np.ctypeslib.as_array(self.held)[region.pad :]
+        self.copy = np.frombuffer(self.held, np.uint8)[region.pad :]
         self.copy[:] = self.own
         region.move(ctypes.addressof(self.held))
 

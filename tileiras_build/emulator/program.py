@@ -6,8 +6,11 @@ stack of return pcs and, since PTX functions here do not recurse, every function
 
 from __future__ import annotations
 
+import gc
 import time
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +19,8 @@ from . import conversions, formats, inflight, isa, numerics, roundings, runtime
 from .costs import Costs
 from .emit import DTYPES, Emitter
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
+from .first_calls import Body, FirstCalls
+from .first_calls import Function as Generated
 from .isa.builtin import BUILTIN_CALLS
 from .kinds import find_kinds
 from .memory import PARAM_WINDOW
@@ -63,11 +68,14 @@ class Program:
         self.flatten()
         self.check_opcodes()
         self.find_blocks()
-        self.used = find_kinds(self.code)
+        results = list(map(results_of, self.code))
+        sources = list(map(sources_of, self.code, results))
+        self.used = find_kinds(self.code, sources, results)
+        self.reads, self.writes = list(map(mask, sources)), list(map(mask, results))
         self.find_liveness()
         self.violations = inflight.find_violations(self)
         self.templates()
-        self.cache: dict = {}
+        self.cache: dict[tuple, Generated] = {}
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
@@ -304,8 +312,6 @@ class Program:
 
     # -- liveness ------------------------------------------------------------------------------------
     def find_liveness(self):
-        self.reads = [mask(sources_of(ins)) for ins in self.code]
-        self.writes = [mask(results_of(ins)) for ins in self.code]
         summary = {}
         for start, end in self.block_end.items():
             use = define = 0
@@ -355,7 +361,7 @@ class Program:
 
     def templates(self):
         size = max(self.used, default=-1) + 1
-        self.register_template = [None] * size
+        self.register_template: list[np.generic | tuple[np.generic, ...] | None] = [None] * size
         self.words = {slot: np.dtype(DTYPES[used.kind]) for slot, used in self.used.items() if used.bits == 32}
         for slot, register in self.used.items():
             if register.bits == 128:
@@ -371,20 +377,24 @@ class Program:
         return name
 
     # -- code generation -----------------------------------------------------------------------------
-    def function_at(self, pc: int, fine: bool, options):
+    def function_at(self, pc: int, fine: bool, options) -> Generated:
         """The generated function that starts at ``pc``. ``fine`` stops before each warp-wide instruction."""
         key = (pc, fine, options)
         found = self.cache.get(key)
-        if found is None:
-            start = time.process_time()
-            found = self.cache[key] = self.generate(pc, fine, options)
-            self.translating += time.process_time() - start
+        return found or self.keep(key, lambda: FirstCalls(self.generate(pc, fine), partial(self.keep, key)))
+
+    def keep(self, key: tuple, make: Callable[[], Generated]) -> Generated:
+        """What ``make`` makes is the function of ``key`` from now on."""
+        start = time.process_time()
+        with _garbage_kept():
+            found = self.cache[key] = make()
+        self.translating += time.process_time() - start
         return found
 
-    def generate(self, pc: int, fine: bool, options):
+    def generate(self, pc: int, fine: bool) -> Body:
         end = self.block_end[int(self.leader_of[pc])]
         end = self.stop_early(pc, end, fine)
-        emitter = Emitter(self, f"block_{pc}", fine)
+        emitter = Emitter(self, pc, fine)
         tail = None
         for at in range(pc, end):
             ins = self.code[at]
@@ -397,13 +407,7 @@ class Program:
             if end < len(self.code) and not self.ends_block(self.code[end - 1])
             else self.live_out[int(self.leader_of[pc])]
         )
-        source = emitter.finish(live, tail)
-        code = compile(source, f"<ptx {self.entry.name}:{pc}>", "exec")
-        exec(code, self.namespace)  # the text is the emitter's own
-        function = self.namespace.pop(emitter.name)
-        function.origin, function.source, function.end = emitter.origin, source, end
-        function.count = end - pc
-        return function
+        return emitter.finish(live, tail, f"<ptx {self.entry.name}:{pc}>", end)
 
     def stop_early(self, pc: int, end: int, fine: bool) -> int:
         """Where to end a function so that an instruction that may have to wait for other threads starts its own."""
@@ -430,4 +434,17 @@ class Program:
 @lru_cache(maxsize=256)
 def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
     """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
-    return Program(parse(text), entry, cluster)
+    with _garbage_kept():
+        return Program(parse(text), entry, cluster)
+
+
+@contextmanager
+def _garbage_kept() -> Iterator[None]:
+    """Collect no garbage inside: thousands of objects are made that stay, and looking at all others each time costs a tenth."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

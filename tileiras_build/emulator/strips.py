@@ -79,10 +79,15 @@ NUMBERS = {name: number for number, name in enumerate(ROWS)}
 
 
 def is_worth_it(results: int) -> bool:
-    """Whether a process that will make so many results more has made enough for the translation."""
+    """Whether a process that will make so many results more has made enough for the translation, and a CPU for it."""
+    return has_made_enough(results) and all(map(has, FEATURES))
+
+
+def has_made_enough(results: int) -> bool:
+    """Whether a process that will make so many results more has made enough for the translation. LLVM is not asked."""
     global _done
     if _done > BEFORE:
-        return all(map(has, FEATURES))
+        return True
     _done += results
     return False
 
