@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute import layout_of
-from ...dialects.facts import is_cheap, is_combination, renames
+from ...dialects.definition import TableOperation
+from ...dialects.facts import Layouts, facts_of, is_cheap, is_combination, renames
 from ..shared.accessors import owner, row
 from ..shared.element_types import element_of
 from .kinds import is_tile
 from .narrow_sources import narrow_source
 
-REDUCE, LOADS = "nv_tileas.reduce", ("nv_tileas.tiled_load", "nv_tileas.load")
+REDUCE, TILED_LOAD = "nv_tileas.reduce", "nv_tileas.tiled_load"
+LOADS = (TILED_LOAD, "nv_tileas.load")
 WORD_BITS = 32
+# What loads nothing but is done with loaded elements one after the other, each where the last of them, a store, asks for it.
+STORING = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
+# Accesses of a late load that are under way: its elements are used, and the next ones come.
+UNDER_WAY = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +65,18 @@ class Rows:
     def loaded_behind(self, meeting: int) -> int:
         """32-bit registers of a thread for what is loaded behind a meeting: no load is moved over the stores at the end."""
         loads = (op for op in self.ops[meeting:] if op.name in LOADS)
-        return sum(_words(result) for op in loads for result in op.results if is_tile(result))
+        late = set(self.late_loads())
+        return sum(_words_of_load(op, op in late) for op in loads)
+
+    def early_loads(self) -> list[TableOperation]:
+        """Loads in front of all meetings that have to ask where the tensor ends."""
+        loads = map(row, filter(lambda op: op.name == TILED_LOAD, self.ops[: self.meetings[0]]))
+        return [load for load in loads if not load.ragged and load.in_bounds is not None and not all(load.in_bounds)]
+
+    def late_loads(self) -> list[TableOperation]:
+        """Loads behind all meetings whose elements are used one after the other, and behind which nothing is ordered."""
+        loads = map(row, filter(lambda op: op.name == TILED_LOAD, self.ops[self.meetings[-1] :]))
+        return [load for load in loads if not load.ragged and not any(load.result_token.uses) and _is_stored(load.value)]
 
 
 def rows_of(block: Block) -> Rows | None:
@@ -72,6 +89,27 @@ def rows_of(block: Block) -> Rows | None:
     tiles = [tile for op in ops for tile in op.results if is_tile(tile) and tile.first_use is not None]
     found = [_waiting(tile, numbers) for tile in tiles if not is_cheap(op := owner(tile)) or renames(op)]
     return Rows(ops, meetings, tuple(one for one in found if any(map(one.waits_at, meetings))))
+
+
+def _is_stored(tile: SSAValue) -> bool:
+    """Whether all that becomes of a tile's elements is stored, by the thread that has them."""
+    return all(_stores(use.operation) for use in tile.uses)
+
+
+def _stores(op: Operation) -> bool:
+    if op.name in STORING:
+        return not row(op).ragged
+    passes = facts_of(op).layouts is Layouts.ELEMENTWISE or renames(op)
+    return passes and all(_is_stored(result) for result in op.results)
+
+
+def _words_of_load(load: Operation, is_late: bool) -> int:
+    """32-bit registers for the elements of a load that are there at once."""
+    words = sum(map(_words, filter(is_tile, load.results)))
+    if not is_late:
+        return words
+    bits = element_of(row(load).value.type).bits
+    return min(words, UNDER_WAY * -(-row(load).vector * bits // WORD_BITS))
 
 
 def _is_meeting(op: Operation) -> bool:

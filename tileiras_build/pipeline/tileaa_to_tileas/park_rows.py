@@ -54,6 +54,7 @@ def _park(func: Operation, rows: Rows, job: Job) -> None:
         if chains and taken + scratch <= job.target.shared_memory_of(ctas):
             for chain in chains:
                 _write(chain, rows)
+            _mark_loads(rows)
             row(func).occupancy = ctas
             return
 
@@ -106,6 +107,14 @@ def _chains(parked: dict[Waiting, int]) -> list[_Chain]:
 def _is_held(chain: _Chain, one: Waiting) -> bool:
     """Whether each tile has as many words as any of the others parks."""
     return one.words >= chain.words and all(tile.words >= one.words for tile in chain.tiles)
+
+
+def _mark_loads(rows: Rows) -> None:
+    """Issue slots are short where elements are parked, too, and registers where a row is multiplied by others."""
+    for load in rows.early_loads():
+        load.whole = True
+    for load in rows.late_loads():
+        load.late = True
 
 
 # ---- how -------------------------------------------------------------------------------------------

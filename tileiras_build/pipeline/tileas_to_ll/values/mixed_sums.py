@@ -48,7 +48,7 @@ def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
     """The operand that is a half widened for this operation alone."""
     exact = element_of(op.results[0].type).type == FLOAT and is_plain(op, FLOAT)
     # In rows that are parked, ptxas spills for the order in which it then has the numbers of a thread.
-    if e.computes_late or not exact or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
+    if not exact or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
         return None
     return next((place for place in MIXED[op.name][1] if _is_widened_for(op, op.operands[place])), None)
 
