@@ -12,7 +12,7 @@ from ...dialects.facts import Layouts, facts_of, is_cheap, is_combination, renam
 from ..shared.accessors import owner, row
 from ..shared.element_types import element_of
 from .kinds import is_tile
-from .narrow_sources import narrow_source
+from .narrow_sources import reads_narrow, stays_narrow
 
 REDUCE, TILED_LOAD = "nv_tileas.reduce", "nv_tileas.tiled_load"
 LOADS = (TILED_LOAD, "nv_tileas.load")
@@ -63,10 +63,13 @@ class Rows:
         return sum(one.words for one in self.waiting if one.waits_at(meeting))
 
     def loaded_behind(self, meeting: int) -> int:
-        """32-bit registers of a thread for what is loaded behind a meeting: no load is moved over the stores at the end."""
-        loads = (op for op in self.ops[meeting:] if op.name in LOADS)
+        """32-bit registers of a thread for what is loaded behind a meeting: no load is moved over the stores at the end, and
+        none that is late over the last meeting.
+        """
         late = set(self.late_loads())
-        return sum(_words_of_load(op, op in late) for op in loads)
+        all_at_once = (op for op in self.ops[meeting:] if op.name in LOADS and op not in late)
+        words = sum(_words(result) for op in all_at_once for result in op.results if is_tile(result))
+        return words + sum(map(_words_under_way, late)) if meeting == self.meetings[-1] else words
 
     def early_loads(self) -> list[TableOperation]:
         """Loads in front of all meetings that have to ask where the tensor ends."""
@@ -79,15 +82,17 @@ class Rows:
         return [load for load in loads if not load.ragged and not any(load.result_token.uses) and _is_stored(load.value)]
 
 
-def rows_of(block: Block) -> Rows | None:
-    """What waits in a block without loops and branches; None where it has any."""
+def rows_of(block: Block, *, halves: bool = False) -> Rows | None:
+    """What waits in a block without loops and branches; None where it has any. ``halves``: sums take them as they are."""
     ops = tuple(block.ops)
     if any(op.regions and not is_combination(op) for op in ops):
         return None
     numbers = {op: number for number, op in enumerate(ops)}
     meetings = tuple(number for op, number in numbers.items() if _is_meeting(op))
     tiles = [tile for op in ops for tile in op.results if is_tile(tile) and tile.first_use is not None]
-    found = [_waiting(tile, numbers) for tile in tiles if not is_cheap(op := owner(tile)) or renames(op)]
+    kept = [tile for tile in tiles if not is_cheap(op := owner(tile)) or renames(op)]
+    narrow = {tile for tile in kept if halves and stays_narrow(tile)}
+    found = [_waiting(tile, numbers, narrow) for tile in kept if tile not in narrow]
     return Rows(ops, meetings, tuple(one for one in found if any(map(one.waits_at, meetings))))
 
 
@@ -103,22 +108,21 @@ def _stores(op: Operation) -> bool:
     return passes and all(_is_stored(result) for result in op.results)
 
 
-def _words_of_load(load: Operation, is_late: bool) -> int:
-    """32-bit registers for the elements of a load that are there at once."""
-    words = sum(map(_words, filter(is_tile, load.results)))
-    if not is_late:
-        return words
-    bits = element_of(row(load).value.type).bits
-    return min(words, UNDER_WAY * -(-row(load).vector * bits // WORD_BITS))
+def _words_under_way(load: TableOperation) -> int:
+    """32-bit registers for the elements of a late load that are there at once."""
+    bits = element_of(load.value.type).bits
+    return min(_words(load.value), UNDER_WAY * -(-load.vector * bits // WORD_BITS))
 
 
 def _is_meeting(op: Operation) -> bool:
     return op.name == REDUCE and bool(layout_of(op.operands[0]).bits_along(row(op).axis)["warp"])
 
 
-def _waiting(tile: SSAValue, numbers: dict[Operation, int]) -> Waiting:
-    """A tile that is widened late is made late; until then the narrow one waits."""
+def _waiting(tile: SSAValue, numbers: dict[Operation, int], narrow: set[SSAValue]) -> Waiting:
+    """A tile that is widened late is made late; until then the narrow one waits, and always for those who take it so."""
     uses = {numbers[use.operation] for use in tile.uses} | {_made(wide, numbers) for wide in _widened_late(tile)}
+    results = (result for use in tile.uses for result in use.operation.results if result in narrow)
+    uses |= {numbers[use.operation] for result in results for use in result.uses}
     return Waiting(tile, _words(tile), _made(tile, numbers), tuple(sorted(uses)))
 
 
@@ -137,15 +141,11 @@ def _widened_late(tile: SSAValue) -> list[SSAValue]:
 
 def _is_late(tile: SSAValue) -> bool:
     """Whether a reduction reads the narrow tile that it is widened from."""
-    return any(_reads_narrow(use.operation) for use in tile.uses)
+    return any(reads_narrow(use.operation) for use in tile.uses)
 
 
 def _plain_uses(tile: SSAValue) -> list[Operation]:
-    return [use.operation for use in tile.uses if not _reads_narrow(use.operation)]
-
-
-def _reads_narrow(op: Operation) -> bool:
-    return op.name == REDUCE and narrow_source(row(op)) is not None
+    return [use.operation for use in tile.uses if not reads_narrow(use.operation)]
 
 
 def _words(tile: SSAValue) -> int:

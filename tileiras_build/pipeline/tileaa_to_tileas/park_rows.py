@@ -40,13 +40,14 @@ class ParkRows(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
             if is_entry(func) and reduces_only(func) and (rows := rows_of(func.regions[0].blocks[0])) is not None:
-                _park(func, rows, job)
+                late = rows_of(func.regions[0].blocks[0], halves=job.target.has("mixed_float"))
+                _park(func, row_ctas(rows.most_words, func, job), late, job)
 
 
-def _park(func: Operation, rows: Rows, job: Job) -> None:
+def _park(func: Operation, wanted: range, rows: Rows, job: Job) -> None:
     """Park what the largest number of CTAs demands that the kernel wants and that have shared memory for it."""
     warps, scratch = given(row(func).num_warps), largest_scratch(walk(func), job)
-    for ctas, beside in product(row_ctas(rows.most_words, func, job), BESIDE_PARKED):
+    for ctas, beside in product(wanted, BESIDE_PARKED):
         most = kept_beside(BESIDE_UNPARKED, warps, ctas, job.target)
         parked = _choose(rows, kept_beside(beside, warps, ctas, job.target), most)
         chains = _chains(parked) if parked is not None else []
