@@ -112,7 +112,7 @@ ParkOp = define(
     "nv_tileas.park",
     "value instead?",
     "result",
-    "the tile, of whose elements each thread keeps the first ``words`` in shared memory; where another one's were, if it says",
+    "the tile, of whose elements each thread keeps the last ``words`` in shared memory; where another one's were, if it says",
     pure=False,
     attributes=STORAGE | {"words": I32},
     facts=OWN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -19,6 +20,8 @@ LOADS = (TILED_LOAD, "nv_tileas.load")
 WORD_BITS = 32
 # What loads nothing but is done with loaded elements one after the other, each where the last of them, a store, asks for it.
 STORING = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
+# What takes many instructions.
+DEAR = frozenset(("math.exp", "nv_tileas.exp2", "nv_tileas.divf"))
 # Accesses of a late load that are under way: its elements are used, and the next ones come.
 UNDER_WAY = 2
 
@@ -49,6 +52,7 @@ class Waiting:
 class Rows:
     """What waits in a block: ``meetings`` are the numbers of its reductions that many warps make."""
 
+    block: Block
     ops: tuple[Operation, ...]
     meetings: tuple[int, ...]
     waiting: tuple[Waiting, ...]
@@ -71,15 +75,21 @@ class Rows:
         words = sum(_words(result) for op in all_at_once for result in op.results if is_tile(result))
         return words + sum(map(_words_under_way, late)) if meeting == self.meetings[-1] else words
 
+    @property
+    def has_shares(self) -> bool:
+        """Whether exponentials or quotients are computed of elements: many instructions for each."""
+        tiles = [op.results[0] for op in self.ops if op.name in DEAR and is_tile(op.results[0])]
+        return any(_words(tile) > 1 for tile in tiles)
+
     def early_loads(self) -> list[TableOperation]:
         """Loads in front of all meetings that have to ask where the tensor ends."""
-        loads = map(row, filter(lambda op: op.name == TILED_LOAD, self.ops[: self.meetings[0]]))
-        return [load for load in loads if not load.ragged and load.in_bounds is not None and not all(load.in_bounds)]
+        loads = _plain_loads(self.ops[: self.meetings[0]])
+        return [load for load in loads if not all(load.in_bounds or (False,))]
 
     def late_loads(self) -> list[TableOperation]:
         """Loads behind all meetings whose elements are used one after the other, and behind which nothing is ordered."""
-        loads = map(row, filter(lambda op: op.name == TILED_LOAD, self.ops[self.meetings[-1] :]))
-        return [load for load in loads if not load.ragged and not any(load.result_token.uses) and _is_stored(load.value)]
+        loads = _plain_loads(self.ops[self.meetings[-1] :])
+        return [load for load in loads if not any(load.result_token.uses) and _is_stored(load.value)]
 
 
 def rows_of(block: Block, *, halves: bool = False) -> Rows | None:
@@ -91,9 +101,15 @@ def rows_of(block: Block, *, halves: bool = False) -> Rows | None:
     meetings = tuple(number for op, number in numbers.items() if _is_meeting(op))
     tiles = [tile for op in ops for tile in op.results if is_tile(tile) and tile.first_use is not None]
     kept = [tile for tile in tiles if not is_cheap(op := owner(tile)) or renames(op)]
-    narrow = {tile for tile in kept if halves and stays_narrow(tile)}
+    narrow: set[SSAValue] = {tile for tile in kept if halves and stays_narrow(tile)}
     found = [_waiting(tile, numbers, narrow) for tile in kept if tile not in narrow]
-    return Rows(ops, meetings, tuple(one for one in found if any(map(one.waits_at, meetings))))
+    return Rows(block, ops, meetings, tuple(one for one in found if any(map(one.waits_at, meetings))))
+
+
+def _plain_loads(ops: Sequence[Operation]) -> list[TableOperation]:
+    """Loads of views by the threads themselves, in whole accesses, that nothing of other threads is ordered by."""
+    loads = map(row, filter(lambda op: op.name == TILED_LOAD, ops))
+    return [load for load in loads if load.mem_semantic == "weak" and not load.ragged and not load.tma]
 
 
 def _is_stored(tile: SSAValue) -> bool:
@@ -111,7 +127,7 @@ def _stores(op: Operation) -> bool:
 def _words_under_way(load: TableOperation) -> int:
     """32-bit registers for the elements of a late load that are there at once."""
     bits = element_of(load.value.type).bits
-    return min(_words(load.value), UNDER_WAY * -(-load.vector * bits // WORD_BITS))
+    return min(_words(load.value), UNDER_WAY * -(-(load.vector or 1) * bits // WORD_BITS))
 
 
 def _is_meeting(op: Operation) -> bool:

@@ -40,8 +40,10 @@ class ParkRows(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
             if is_entry(func) and reduces_only(func) and (rows := rows_of(func.regions[0].blocks[0])) is not None:
-                late = rows_of(func.regions[0].blocks[0], halves=job.target.has("mixed_float"))
-                _park(func, row_ctas(rows.most_words, func, job), late, job)
+                wanted = row_ctas(rows.most_words, func, job)
+                # Of what is computed late, halves wait that sums take as they are.
+                late = rows_of(rows.block, halves=job.target.has("mixed_float"))
+                _park(func, wanted, given(late), job)
 
 
 def _park(func: Operation, wanted: range, rows: Rows, job: Job) -> None:
@@ -86,7 +88,7 @@ def _up(words: int) -> int:
 
 @dataclass
 class _Chain:
-    """Tiles that are parked in the same places, one after the other, the first ``words`` of each."""
+    """Tiles that are parked in the same places, one after the other, the last ``words`` of each."""
 
     tiles: list[Waiting]
     words: int
@@ -111,8 +113,8 @@ def _is_held(chain: _Chain, one: Waiting) -> bool:
 
 
 def _mark_loads(rows: Rows) -> None:
-    """Issue slots are short where elements are parked, too, and registers where a row is multiplied by others."""
-    for load in rows.early_loads():
+    """Issue slots are short where shares of a sum are computed, and registers where a row is multiplied by others."""
+    for load in rows.early_loads() if rows.has_shares else ():
         load.whole = True
     for load in rows.late_loads():
         load.late = True

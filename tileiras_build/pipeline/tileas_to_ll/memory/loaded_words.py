@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block
 
 from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import StoreScalesOp
 from ...shared.element_types import ELEMENTS, Element
-from ..emission.kernel_emitter import KernelEmitter, LateValue, Packed, Part
+from ..emission.kernel_emitter import KernelEmitter, Packed, Part, taken
 from ..emission.thread_code import Value
 from .vector_access import Modifiers, load_vector
 
@@ -51,13 +51,17 @@ def load_words(
 
 
 def joined(e: KernelEmitter, element: Element, ways: Sequence[tuple[Sequence[Packed], Block]]) -> list[Packed]:
-    """The registers of a tile that has been loaded in one of several ways, in words if all of them are."""
-    if not all(isinstance(value, Part) for values, _ in ways for value in values):
-        return [*e.b.phis([element.type] * len(ways[0][0]), ways)]
-    words = e.b.phis([WORD.type] * len(_words(ways[0][0])), [(_words(values), block) for values, block in ways])
-    places = {word: number for number, word in enumerate(_words(ways[0][0]))}
-    return [replace(part, word=words[places[part.word]]) for part in ways[0][0]]
+    """The registers of a tile that has been loaded in one of several ways: in words, if the first one has them so."""
+    first = [value for value in ways[0][0] if isinstance(value, Part)]
+    if not first:
+        values = [([taken(e.b, value) for value in way], block) for way, block in ways]
+        return [*e.b.phis([element.type] * len(ways[0][0]), values)]
+    edges = [(_words(e, way), block) for way, block in ways]
+    found = e.b.phis([WORD.type] * len(edges[0][0]), edges)
+    joint = dict(zip(edges[0][0], found, strict=True))
+    return [replace(part, word=e.b.of(joint[taken(e.b, part.word)], WORD.type)) for part in first]
 
 
-def _words(parts: Sequence[Part]) -> list[SSAValue | LateValue]:
-    return [*dict.fromkeys(part.word for part in parts)]
+def _words(e: KernelEmitter, parts: Sequence[Packed]) -> list[Value]:
+    """The words that they are parts of, each once."""
+    return [*dict.fromkeys(taken(e.b, part.word) for part in parts if isinstance(part, Part))]
