@@ -20,8 +20,9 @@ LOADS = (TILED_LOAD, "nv_tileas.load")
 WORD_BITS = 32
 # What loads nothing but is done with loaded elements one after the other, each where the last of them, a store, asks for it.
 STORING = frozenset(("nv_tileas.tiled_store", "nv_tileas.block_tile"))
-# What takes many instructions.
-DEAR = frozenset(("math.exp", "nv_tileas.exp2", "nv_tileas.divf"))
+# What takes many instructions an element.
+DIVISION = "nv_tileas.divf"
+DEAR = frozenset(("math.exp", "nv_tileas.exp2", DIVISION))
 # Accesses of a late load that are under way: its elements are used, and the next ones come.
 UNDER_WAY = 2
 
@@ -75,21 +76,26 @@ class Rows:
         words = sum(_words(result) for op in all_at_once for result in op.results if is_tile(result))
         return words + sum(map(_words_under_way, late)) if meeting == self.meetings[-1] else words
 
-    @property
-    def has_shares(self) -> bool:
-        """Whether exponentials or quotients are computed of elements: many instructions for each."""
-        tiles = [op.results[0] for op in self.ops if op.name in DEAR and is_tile(op.results[0])]
-        return any(_words(tile) > 1 for tile in tiles)
-
     def early_loads(self) -> list[TableOperation]:
-        """Loads in front of all meetings that have to ask where the tensor ends."""
+        """Loads of halves in front of all meetings that have to ask where the tensor ends, and whose elements take issue slots.
+
+        Ways that meet have all elements in registers: those of f32 are too many.
+        """
+        if not any(map(_computes_share, self.ops)):
+            return []
         loads = _plain_loads(self.ops[: self.meetings[0]])
-        return [load for load in loads if not all(load.in_bounds or (False,))]
+        halves = (load for load in loads if element_of(load.value.type).bits < WORD_BITS)
+        return [load for load in halves if not all(load.in_bounds or (False,))]
 
     def late_loads(self) -> list[TableOperation]:
-        """Loads behind all meetings whose elements are used one after the other, and behind which nothing is ordered."""
-        loads = _plain_loads(self.ops[self.meetings[-1] :])
-        return [load for load in loads if not any(load.result_token.uses) and _is_stored(load.value)]
+        """Loads behind all meetings whose elements are used one after the other, and behind which nothing is ordered.
+
+        A division of a tile has all quotients at once.
+        """
+        behind = self.ops[self.meetings[-1] :]
+        if any(op.name == DIVISION and _computes_share(op) for op in behind):
+            return []
+        return [load for load in _plain_loads(behind) if not any(load.result_token.uses) and _is_stored(load.value)]
 
 
 def rows_of(block: Block, *, halves: bool = False) -> Rows | None:
@@ -104,6 +110,11 @@ def rows_of(block: Block, *, halves: bool = False) -> Rows | None:
     narrow: set[SSAValue] = {tile for tile in kept if halves and stays_narrow(tile)}
     found = [_waiting(tile, numbers, narrow) for tile in kept if tile not in narrow]
     return Rows(block, ops, meetings, tuple(one for one in found if any(map(one.waits_at, meetings))))
+
+
+def _computes_share(op: Operation) -> bool:
+    """Whether it computes an exponential or a quotient of each of many elements."""
+    return op.name in DEAR and is_tile(op.results[0]) and _words(op.results[0]) > 1
 
 
 def _plain_loads(ops: Sequence[Operation]) -> list[TableOperation]:

@@ -114,7 +114,7 @@ def _is_held(chain: _Chain, one: Waiting) -> bool:
 
 def _mark_loads(rows: Rows) -> None:
     """Issue slots are short where shares of a sum are computed, and registers where a row is multiplied by others."""
-    for load in rows.early_loads() if rows.has_shares else ():
+    for load in rows.early_loads():
         load.whole = True
     for load in rows.late_loads():
         load.late = True
