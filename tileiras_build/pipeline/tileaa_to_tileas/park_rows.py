@@ -2,11 +2,13 @@
 
 In:    nv_tileas operations with layouts; kernels that reduce tiles and multiply no matrices.
 Out:   park in front of a reduction and take_back behind it, around tiles of 32-bit elements that are used on both sides;
-       ``occupancy``, the CTAs for which registers and shared memory are then enough. Not where loads behind the last reduction
-       take all registers that are left.
+       ``occupancy``, the CTAs for which registers and shared memory are then enough. ``late`` on loads behind the last
+       reduction whose elements are stored one after the other; not where others take all registers that are left. ``whole`` on
+       loads of halves in front of the first one, where each element takes many instructions: bounds are asked once.
 After: all passes that add operations with tiles. Before: assign_scratch, which gives parked tiles their places.
 Sound: a tile that comes back is the tile. Each thread has places of its own, which it alone writes and reads; a tile takes
-       those of another one behind the last use of that. In a loop, the next iteration parks behind the uses of this one.
+       those of another one behind the last use of that. In a loop, the next iteration parks behind the uses of this one. A
+       late load may follow stores, for no token orders anything behind it.
 
 The threads of a CTA load together, wait for each other, and store together. While one CTA does neither, DRAM rests, unless
 another one's loads are under way: a row that takes all registers of a multiprocessor is never read as fast as it could be.
