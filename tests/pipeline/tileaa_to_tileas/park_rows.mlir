@@ -23,7 +23,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.park %a {words = 48 : i32} : !tile_32768xf32
+  %0 = nv_tileas.park %a {words = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
@@ -63,7 +63,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32} {
 nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
 ^bb0(%x: !tile_32768xf32):
   %a = math.exp %x : !tile_32768xf32
-  %0 = nv_tileas.park %a {words = 48 : i32} : !tile_32768xf32
+  %0 = nv_tileas.park %a {words = 44 : i32} : !tile_32768xf32
   %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%p: f32, %q: f32):
     %r = nv_tileas.addf %p, %q : f32
@@ -72,7 +72,7 @@ nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
   %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
   %1 = nv_tileas.take_back %0 : !tile_32768xf32
   %c = nv_tileas.subf %1, %b : !tile_32768xf32
-  %2 = nv_tileas.park %c instead(%0) {words = 48 : i32} : !tile_32768xf32
+  %2 = nv_tileas.park %c instead(%0) {words = 44 : i32} : !tile_32768xf32
   %m = nv_tileas.reduce %2 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
   ^bb0(%t: f32, %u: f32):
     %v = arith.maxnumf %t, %u : f32
@@ -111,5 +111,160 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
   }
   %b = nv_tileas.splat %s : (f32) -> !tile_16384xf32
   %c = nv_tileas.divf %a, %b : !tile_16384xf32
+  nv_tileaa.return
+}
+
+// ---- what_a_row_is_multiplied_by_is_loaded_late
+// run: tileas-park-rows sm_100
+!memref = !nv_tileaa.memref<f16, [?], [1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
+!half = tensor<32768xf16, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+!row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+nv_tileaa.func @k attributes {num_warps = 16 : i32} {
+^bb0(%v: !view, %w: !view, %z: i32):
+  %x, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view, i32) -> (!half, !nv_tileaa.mem_token)
+  %a = nv_tileas.fp_to_fp %x : (!half) -> !row
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb1(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !row
+  %c = nv_tileas.subf %a, %b : !row
+  %m = nv_tileas.reduce %c attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb2(%d: f32, %e: f32):
+    %f = nv_tileas.addf %d, %e : f32
+    nv_tileas.yield %f : (f32) -> ()
+  }
+  %n = nv_tileas.splat %m : (f32) -> !row
+  %g = nv_tileas.mulf %c, %n : !row
+  %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view, i32) -> (!half, !nv_tileaa.mem_token)
+  %h = nv_tileas.fp_to_fp %y : (!half) -> !row
+  %k = nv_tileas.mulf %g, %h : !row
+  %l = nv_tileas.fp_to_fp %k : (!row) -> !half
+  %o = nv_tileas.tiled_store %v, %l coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view, !half, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?], [1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
+#layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
+!tile_32768xf16 = tensor<32768xf16, #layout0>
+!tile_32768xf32 = tensor<32768xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+^bb0(%v: !view0, %w: !view0, %z: i32):
+  %x, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
+  %a = nv_tileas.fp_to_fp %x : (!tile_32768xf16) -> !tile_32768xf32
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
+  %c = nv_tileas.subf %a, %b : !tile_32768xf32
+  %0 = nv_tileas.park %c {words = 44 : i32} : !tile_32768xf32
+  %m = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%d: f32, %e: f32):
+    %f = nv_tileas.addf %d, %e : f32
+    nv_tileas.yield %f : (f32) -> ()
+  }
+  %n = nv_tileas.splat %m : (f32) -> !tile_32768xf32
+  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %g = nv_tileas.mulf %1, %n : !tile_32768xf32
+  %y, %u = nv_tileas.tiled_load %w coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, late} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
+  %h = nv_tileas.fp_to_fp %y : (!tile_32768xf16) -> !tile_32768xf32
+  %k = nv_tileas.mulf %g, %h : !tile_32768xf32
+  %l = nv_tileas.fp_to_fp %k : (!tile_32768xf32) -> !tile_32768xf16
+  %o = nv_tileas.tiled_store %v, %l coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, !tile_32768xf16, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+
+// ---- a_load_that_a_store_waits_for_is_not_late
+// run: tileas-park-rows sm_100
+!memref = !nv_tileaa.memref<f16, [?], [1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
+!half = tensor<32768xf16, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+!row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+nv_tileaa.func @k attributes {num_warps = 16 : i32} {
+^bb0(%v: !view, %x: !row, %z: i32):
+  %a = math.exp %x : !row
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb1(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %n = nv_tileas.splat %s : (f32) -> !row
+  %g = nv_tileas.mulf %a, %n : !row
+  %y, %u = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view, i32) -> (!half, !nv_tileaa.mem_token)
+  %h = nv_tileas.fp_to_fp %y : (!half) -> !row
+  %k = nv_tileas.mulf %g, %h : !row
+  %l = nv_tileas.fp_to_fp %k : (!row) -> !half
+  %o = nv_tileas.tiled_store %v, %l coords(%z) token(%u) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view, !half, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?], [1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
+#layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
+!tile_32768xf32 = tensor<32768xf32, #layout0>
+!tile_32768xf16 = tensor<32768xf16, #layout0>
+nv_tileaa.func @k attributes {num_warps = 16 : i32} {
+^bb0(%v: !view0, %x: !tile_32768xf32, %z: i32):
+  %a = math.exp %x : !tile_32768xf32
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %n = nv_tileas.splat %s : (f32) -> !tile_32768xf32
+  %g = nv_tileas.mulf %a, %n : !tile_32768xf32
+  %y, %u = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
+  %h = nv_tileas.fp_to_fp %y : (!tile_32768xf16) -> !tile_32768xf32
+  %k = nv_tileas.mulf %g, %h : !tile_32768xf32
+  %l = nv_tileas.fp_to_fp %k : (!tile_32768xf32) -> !tile_32768xf16
+  %o = nv_tileas.tiled_store %v, %l coords(%z) token(%u) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view0, !tile_32768xf16, i32, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+
+// ---- shares_are_loaded_another_way_inside_the_tensor
+// run: tileas-park-rows sm_100
+!memref = !nv_tileaa.memref<f16, [?], [1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
+!half = tensor<32768xf16, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+!row = tensor<32768xf32, #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>>
+nv_tileaa.func @k attributes {num_warps = 16 : i32} {
+^bb0(%v: !view, %z: i32):
+  %h, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>} : (!view, i32) -> (!half, !nv_tileaa.mem_token)
+  %x = nv_tileas.fp_to_fp %h : (!half) -> !row
+  %a = math.exp %x : !row
+  %s = nv_tileas.reduce %a attributes {axis = 0 : i32} : (!row) -> f32 {
+  ^bb1(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !row
+  %c = nv_tileas.divf %a, %b : !row
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?], [1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32768], dim_map = [0], steps = [32768], sparse = -1, padding = none>
+#layout0 = #cute.layout<(32768), (32,16,(8,8)):(8,256,(1,4096))>
+!tile_32768xf16 = tensor<32768xf16, #layout0>
+!tile_32768xf32 = tensor<32768xf32, #layout0>
+nv_tileaa.func @k attributes {num_warps = 16 : i32, occupancy = 2 : i32} {
+^bb0(%v: !view0, %z: i32):
+  %h, %t = nv_tileas.tiled_load %v coords(%z) {mem_semantic = "weak", vector = 8 : i32, in_bounds = array<i1: false>, whole} : (!view0, i32) -> (!tile_32768xf16, !nv_tileaa.mem_token)
+  %x = nv_tileas.fp_to_fp %h : (!tile_32768xf16) -> !tile_32768xf32
+  %a = math.exp %x : !tile_32768xf32
+  %0 = nv_tileas.park %a {words = 44 : i32} : !tile_32768xf32
+  %s = nv_tileas.reduce %0 attributes {axis = 0 : i32} : (!tile_32768xf32) -> f32 {
+  ^bb0(%p: f32, %q: f32):
+    %r = nv_tileas.addf %p, %q : f32
+    nv_tileas.yield %r : (f32) -> ()
+  }
+  %b = nv_tileas.splat %s : (f32) -> !tile_32768xf32
+  %1 = nv_tileas.take_back %0 : !tile_32768xf32
+  %c = nv_tileas.divf %1, %b : !tile_32768xf32
   nv_tileaa.return
 }

@@ -8,6 +8,8 @@ encodings, and layout changes, scratch memory and barriers are operations and at
     vector                          elements per memory access that alignment and bounds allow
     fastest                         along which dimension a tile of pointers has them (default: the last)
     ragged                          bounds allow single elements only where a tile ends the tensor; vectors elsewhere
+    late                            each access of a load where its elements are used, with the next one under way
+    whole                           a load's other way through the code, without bounds, for a tile inside the tensor
     in_bounds                       dimensions along which no element can be outside the tensor
     atom, warps                     the mma row of a dot and how warps divide m, n and batch
     tma, warpgroup                  a tile that TMA fetches ahead of time; the wgmma row of a dot

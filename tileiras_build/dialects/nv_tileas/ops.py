@@ -47,9 +47,11 @@ PLACES: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLAC
 # What scheduling writes on an operation that nv_tileaa has as well.
 ADDED: dict[str, Declared] = {
     # ``steps``: iterations of the loop that load the same tile, one after the other.
-    # ``cache``: how caches should treat it, in PTX's words.
+    # ``cache``: how caches should treat it, in PTX's words. ``late``: each access where its elements are used, when the next
+    # one is under way. ``whole``: another way through the code, without bounds, for a tile that is inside the tensor.
     "tiled_load": ELEMENTS
-    | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)},
+    | {"cache": TEXT.optional(), "tma": FLAG, "swizzle": TEXT.optional(), "steps": I32.optional(1)}
+    | {"late": FLAG, "whole": FLAG},
     "tiled_store": ELEMENTS,
     "tiled_atomic_rmw": ELEMENTS | REDUCED,
     "load": ALONG,
@@ -112,7 +114,7 @@ ParkOp = define(
     "nv_tileas.park",
     "value instead?",
     "result",
-    "the tile, of whose elements each thread keeps the first ``words`` in shared memory; where another one's were, if it says",
+    "the tile, of whose elements each thread keeps the last ``words`` in shared memory; where another one's were, if it says",
     pure=False,
     attributes=STORAGE | {"words": I32},
     facts=OWN,

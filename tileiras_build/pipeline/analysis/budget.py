@@ -222,7 +222,7 @@ def ctas_beside_rows(words: int, warps: int, target: Target) -> int:
 
 # The same where a part of the row is parked in shared memory, if there is room for more of it, and if not: computing and
 # dividing elements takes more registers than waiting. What cannot be parked leaves a thread so many.
-BESIDE_PARKED, BESIDE_UNPARKED = (48, 40), 24
+BESIDE_PARKED, BESIDE_UNPARKED = (44, 40), 24
 
 
 def row_ctas(words: int, func: Operation, job: Job) -> range:

@@ -2,11 +2,13 @@
 
 In:    nv_tileas operations with layouts; kernels that reduce tiles and multiply no matrices.
 Out:   park in front of a reduction and take_back behind it, around tiles of 32-bit elements that are used on both sides;
-       ``occupancy``, the CTAs for which registers and shared memory are then enough. Not where loads behind the last reduction
-       take all registers that are left.
+       ``occupancy``, the CTAs for which registers and shared memory are then enough. ``late`` on loads behind the last
+       reduction whose elements are stored one after the other; not where others take all registers that are left. ``whole`` on
+       loads of halves in front of the first one, where each element takes many instructions: bounds are asked once.
 After: all passes that add operations with tiles. Before: assign_scratch, which gives parked tiles their places.
 Sound: a tile that comes back is the tile. Each thread has places of its own, which it alone writes and reads; a tile takes
-       those of another one behind the last use of that. In a loop, the next iteration parks behind the uses of this one.
+       those of another one behind the last use of that. In a loop, the next iteration parks behind the uses of this one. A
+       late load may follow stores, for no token orders anything behind it.
 
 The threads of a CTA load together, wait for each other, and store together. While one CTA does neither, DRAM rests, unless
 another one's loads are under way: a row that takes all registers of a multiprocessor is never read as fast as it could be.
@@ -40,13 +42,16 @@ class ParkRows(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
             if is_entry(func) and reduces_only(walk(func)) and (rows := rows_of(func.regions[0].blocks[0])) is not None:
-                _park(func, rows, job)
+                wanted = row_ctas(rows.most_words, func, job)
+                # Of what is computed late, halves wait that sums take as they are.
+                late = rows_of(rows.block, halves=job.target.has("mixed_float"))
+                _park(func, wanted, given(late), job)
 
 
-def _park(func: Operation, rows: Rows, job: Job) -> None:
+def _park(func: Operation, wanted: range, rows: Rows, job: Job) -> None:
     """Park what the largest number of CTAs demands that the kernel wants and that have shared memory for it."""
     warps, scratch = given(row(func).num_warps), largest_scratch(walk(func), job)
-    for ctas, beside in product(row_ctas(rows.most_words, func, job), BESIDE_PARKED):
+    for ctas, beside in product(wanted, BESIDE_PARKED):
         most = kept_beside(BESIDE_UNPARKED, warps, ctas, job.target)
         parked = _choose(rows, kept_beside(beside, warps, ctas, job.target), most)
         chains = _chains(parked) if parked is not None else []
@@ -54,6 +59,7 @@ def _park(func: Operation, rows: Rows, job: Job) -> None:
         if chains and taken + scratch <= job.target.shared_memory_of(ctas):
             for chain in chains:
                 _write(chain, rows)
+            _mark_loads(rows)
             row(func).occupancy = ctas
             return
 
@@ -84,7 +90,7 @@ def _up(words: int) -> int:
 
 @dataclass
 class _Chain:
-    """Tiles that are parked in the same places, one after the other, the first ``words`` of each."""
+    """Tiles that are parked in the same places, one after the other, the last ``words`` of each."""
 
     tiles: list[Waiting]
     words: int
@@ -106,6 +112,14 @@ def _chains(parked: dict[Waiting, int]) -> list[_Chain]:
 def _is_held(chain: _Chain, one: Waiting) -> bool:
     """Whether each tile has as many words as any of the others parks."""
     return one.words >= chain.words and all(tile.words >= one.words for tile in chain.tiles)
+
+
+def _mark_loads(rows: Rows) -> None:
+    """Issue slots are short where shares of a sum are computed, and registers where a row is multiplied by others."""
+    for load in rows.early_loads():
+        load.whole = True
+    for load in rows.late_loads():
+        load.late = True
 
 
 # ---- how -------------------------------------------------------------------------------------------

@@ -45,11 +45,11 @@ b0:
   %v13 = sitofp i32 %v5 to float
   %v14 = sitofp i32 %v6 to float
   %v15 = sitofp i32 %v7 to float
-  call void asm sideeffect "st.shared.v4.b32 [$0+128], {$1, $2, $3, $4};", "r,f,f,f,f,~{memory}"(i32 %v4, float %v12, float %v13, float %v14, float %v15)
   %v16 = sitofp i32 %v8 to float
   %v17 = sitofp i32 %v9 to float
   %v18 = sitofp i32 %v10 to float
   %v19 = sitofp i32 %v11 to float
+  call void asm sideeffect "st.shared.v4.b32 [$0+128], {$1, $2, $3, $4};", "r,f,f,f,f,~{memory}"(i32 %v4, float %v16, float %v17, float %v18, float %v19)
   %v20 = fadd float %v16, %v12
   %v21 = fadd float %v17, %v13
   %v22 = fadd float %v18, %v14
@@ -67,23 +67,23 @@ b0:
   %v34 = fadd float %v33, %v32
   %v35 = call float @llvm.nvvm.shfl.sync.bfly.f32(i32 -1, float %v34, i32 16, i32 31)
   %v36 = fadd float %v35, %v34
-  %v37 = call { float, float, float, float } asm sideeffect "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4+128];", "=&f,=&f,=&f,=&f,r"(i32 %v4)
-  %v38 = extractvalue { float, float, float, float } %v37, 0
-  %v39 = extractvalue { float, float, float, float } %v37, 1
-  %v40 = extractvalue { float, float, float, float } %v37, 2
-  %v41 = extractvalue { float, float, float, float } %v37, 3
-  %v42 = fmul float %v38, %v36
-  %v43 = fmul float %v39, %v36
-  %v44 = fmul float %v40, %v36
-  %v45 = fmul float %v41, %v36
-  %v46 = fmul float %v16, %v36
-  %v47 = fmul float %v17, %v36
-  %v48 = fmul float %v18, %v36
-  %v49 = fmul float %v19, %v36
-  %v50 = call float @llvm.maxnum.f32(float %v46, float %v42)
-  %v51 = call float @llvm.maxnum.f32(float %v47, float %v43)
-  %v52 = call float @llvm.maxnum.f32(float %v48, float %v44)
-  %v53 = call float @llvm.maxnum.f32(float %v49, float %v45)
+  %v37 = fmul float %v12, %v36
+  %v38 = fmul float %v13, %v36
+  %v39 = fmul float %v14, %v36
+  %v40 = fmul float %v15, %v36
+  %v41 = call { float, float, float, float } asm sideeffect "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4+128];", "=&f,=&f,=&f,=&f,r"(i32 %v4)
+  %v42 = extractvalue { float, float, float, float } %v41, 0
+  %v43 = extractvalue { float, float, float, float } %v41, 1
+  %v44 = extractvalue { float, float, float, float } %v41, 2
+  %v45 = extractvalue { float, float, float, float } %v41, 3
+  %v46 = fmul float %v42, %v36
+  %v47 = fmul float %v43, %v36
+  %v48 = fmul float %v44, %v36
+  %v49 = fmul float %v45, %v36
+  %v50 = call float @llvm.maxnum.f32(float %v46, float %v37)
+  %v51 = call float @llvm.maxnum.f32(float %v47, float %v38)
+  %v52 = call float @llvm.maxnum.f32(float %v48, float %v39)
+  %v53 = call float @llvm.maxnum.f32(float %v49, float %v40)
   %v54 = call float @llvm.maxnum.f32(float %v52, float %v50)
   %v55 = call float @llvm.maxnum.f32(float %v53, float %v51)
   %v56 = call float @llvm.maxnum.f32(float %v55, float %v54)

@@ -76,10 +76,13 @@ class Late:
         self.load = load
         self.loaded: list[Value] | None = None
 
-    def value(self, b: Builder, position: int) -> Value:
+    def all(self, b: Builder) -> list[Value]:
         if self.loaded is None:
             self.loaded = self.load()
-        return self.loaded[position]
+        return self.loaded
+
+    def value(self, b: Builder, position: int) -> Value:
+        return self.all(b)[position]
 
 
 class LateInBlock(Late):
@@ -87,10 +90,10 @@ class LateInBlock(Late):
 
     block: Block | None = None
 
-    def value(self, b: Builder, position: int) -> Value:
+    def all(self, b: Builder) -> list[Value]:
         if self.block is not b.block:
             self.loaded, self.block = None, b.block
-        return super().value(b, position)
+        return super().all(b)
 
 
 @dataclass(frozen=True, eq=False)

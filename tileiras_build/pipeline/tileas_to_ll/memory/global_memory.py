@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
@@ -23,7 +24,8 @@ from ...shared.llvm_types import I8, I32, I64
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..values.packed_elements import load_packed, store_packed
-from .loaded_words import is_stored_in_words, load_words
+from .late_loads import LateLoads
+from .loaded_words import is_kept_in_words, joined, load_words
 from .positions import Positions
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView, view_of
@@ -229,12 +231,14 @@ def emit_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     def load(vector: int, masked: bool) -> list[Value]:
         return _load_tile(e, op, addresses, vector, masked)
 
-    if "ragged" not in op.attributes or vector <= element.per_byte:
+    ragged = "ragged" in op.attributes and vector > element.per_byte
+    if not ragged and "whole" not in op.attributes:
         e.set(op.value, load(vector, True))
         return
     # The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors.
-    ways = e.b.either(addresses.is_whole(), lambda: load(vector, False), lambda: load(element.per_byte, True))
-    e.set(op.value, e.b.phis([element.type] * layout.num_registers, ways))
+    masked = element.per_byte if ragged else vector
+    ways = e.b.either(addresses.is_whole(), lambda: load(vector, False), lambda: load(masked, True))
+    e.set(op.value, joined(e, element, ways))
 
 
 def _load_tile(e: KernelEmitter, op: TableOperation, addresses: TileAddresses, vector: int, masked: bool) -> list[Any]:
@@ -245,12 +249,13 @@ def _load_tile(e: KernelEmitter, op: TableOperation, addresses: TileAddresses, v
     fill = padding_bits(element, addresses.view.type.padding.data)
     known: dict[int, list[Any]] = {}
     registers: list[Any] = []
-    in_words = fill == 0 and is_stored_in_words(op, vector)
+    in_words = fill == 0 and is_kept_in_words(op, element, vector)
+    late = LateLoads(e) if "late" in op.attributes else None
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
-            mask = addresses.mask(first) if masked else None
-            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, modifiers, in_words)
+            load = partial(_load_registers, e, addresses, first, vector, masked, fill, modifiers, in_words)
+            values = known[key] = load() if late is None else late.add(load, vector)
         registers += values
     return registers
 
@@ -260,12 +265,13 @@ def _load_registers(
     addresses: TileAddresses,
     first: int,
     count: int,
-    mask: Value | None,
+    masked: bool,
     fill: int,
     modifiers: Modifiers,
     in_words: bool,
 ) -> list[Any]:
-    """Consecutive elements of a tile, by one access; ``in_words``: bytes, as parts of words."""
+    """Consecutive elements of a tile, by one access; ``in_words``: as parts of words."""
+    mask = addresses.mask(first) if masked else None
     if addresses.element.per_byte > 1:
         return load_packed(e, addresses, first, count, mask, fill, modifiers)
     pointer, offset = addresses.address(first)

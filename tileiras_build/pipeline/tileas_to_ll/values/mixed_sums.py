@@ -2,32 +2,26 @@
 
 ``add.f32.f16`` widens its first factor itself (PTX ISA 9.0, section 9.7.5, mixed precision), which is exact, and rounds once: the
 bits are those of a conversion and an addition. A pair of halves takes two instructions instead of two conversions and one
-addition of pairs, and a thread holds one register for both until then. Not where anything else wants the widened numbers.
+addition of pairs, and a thread holds one register for both until then. Not where anything else wants the widened numbers; but
+where registers are short, one reduction may, which has its own.
 """
 
 from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.cute import layout_of
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.arithmetic import AddMixedOp, SubMixedOp
 from ...analysis.kinds import is_tile
-from ...analysis.narrow_sources import PAIR_TYPES, narrow_source
-from ...shared.accessors import owner, row
+from ...analysis.narrow_sources import PAIR_TYPES, reads_narrow, stays_narrow, takes_half, widened_from
+from ...shared.accessors import given
 from ...shared.element_types import element_of
 from ...shared.llvm_types import FLOAT, I16
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
 from .arithmetic import emit_elementwise, emit_with
-from .float_arithmetic import is_plain
 
-WIDENING, REDUCE = "nv_tileas.fp_to_fp", "nv_tileas.reduce"
-# The instruction, and which operands may be the half.
-MIXED: dict[str, tuple[type[TableOperation], tuple[int, ...]]] = {
-    "nv_tileas.addf": (AddMixedOp, (0, 1)),
-    "nv_tileas.subf": (SubMixedOp, (0,)),
-}
+INSTRUCTIONS: dict[str, type[TableOperation]] = {"nv_tileas.addf": AddMixedOp, "nv_tileas.subf": SubMixedOp}
 
 
 def emit_sum(e: KernelEmitter, op: Operation) -> None:
@@ -35,8 +29,8 @@ def emit_sum(e: KernelEmitter, op: Operation) -> None:
     place = _half_operand(e, op)
     if place is None:
         return emit_elementwise(e, op)
-    narrow, wide = _source(op.operands[place]), op.operands[1 - place]
-    kind, b, halves = MIXED[op.name][0], e.b, _half_type(narrow)
+    narrow, wide = given(widened_from(op.operands[place])), op.operands[1 - place]
+    kind, b, halves = INSTRUCTIONS[op.name], e.b, PAIR_TYPES[_type(narrow)].removesuffix("x2")
 
     def added(half: Value, other: Value) -> Value:
         return b.issue(kind, b.bitcast(half, I16), b.of(other, FLOAT), type=FLOAT, halves=halves)
@@ -45,41 +39,21 @@ def emit_sum(e: KernelEmitter, op: Operation) -> None:
 
 
 def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
-    """The operand that is a half widened for this operation alone."""
-    exact = element_of(op.results[0].type).type == FLOAT and is_plain(op, FLOAT)
-    # In rows that are parked, ptxas spills for the order in which it then has the numbers of a thread.
-    if e.computes_late or not exact or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
+    """The operand that is a half widened for nobody else, or for what widens it once more."""
+    if _type(op.results[0]) != FLOAT or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
         return None
-    return next((place for place in MIXED[op.name][1] if _is_widened_for(op, op.operands[place])), None)
+    return next((place for place, value in enumerate(op.operands) if _is_half(e, op, value)), None)
 
 
-def _is_widened_for(op: Operation, value: SSAValue) -> bool:
-    widening = value.owner
-    if (
-        not isinstance(widening, Operation)
-        or widening.name != WIDENING
-        or _type(widening.operands[0]) not in PAIR_TYPES
-    ):
+def _is_half(e: KernelEmitter, op: Operation, value: SSAValue) -> bool:
+    if not stays_narrow(value) or not takes_half(op, value):
         return False
-    others = {use.operation for use in value.uses} - {op}
-    alone = sum(operand is value for operand in op.operands) == 1
-    return alone and layout_of(widening.operands[0]) == layout_of(value) and all(map(_reads_narrow, others))
-
-
-def _reads_narrow(op: Operation) -> bool:
-    return op.name == REDUCE and narrow_source(row(op)) is not None
-
-
-def _source(value: SSAValue) -> SSAValue:
-    return owner(value).operands[0]
-
-
-def _half_type(value: SSAValue) -> str:
-    return PAIR_TYPES[_type(value)].removesuffix("x2")
+    # Where registers are short, a conversion more is better than the widened numbers until then.
+    return e.computes_late or all(reads_narrow(use.operation) for use in value.uses if use.operation is not op)
 
 
 def _type(value: SSAValue) -> Attribute:
     return element_of(value.type).type
 
 
-HANDLERS: dict[str, Handler] = dict.fromkeys(MIXED, emit_sum)
+HANDLERS: dict[str, Handler] = dict.fromkeys(INSTRUCTIONS, emit_sum)

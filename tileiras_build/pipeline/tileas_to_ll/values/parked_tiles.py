@@ -70,9 +70,12 @@ def _load(e: KernelEmitter, element: Element, parked: TableOperation, number: in
 
 
 def _groups(op: TableOperation) -> list[Sequence[int]]:
-    """The registers that are parked, so many as one instruction stores; none of them twice."""
+    """The registers that are parked, so many as one instruction stores; none of them twice.
+
+    The last ones: those that wait in registers are used first, and leave theirs to what comes back.
+    """
     _, distinct, _ = layout_of(op.value).distinct_registers()
-    return parked_together(distinct[: op.words])
+    return parked_together(distinct[-op.words :])
 
 
 def _place(e: KernelEmitter, op: TableOperation, number: int) -> tuple[Value, int]:
