@@ -7,6 +7,7 @@ has split keep a reference to its registers and copy only what they touch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +59,7 @@ class Group:
         self.since = 0
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
+        self.resolved: set[int] = set()  # places whose registers have been filled
         self._complete = None
         self.everyone: Selection | None = None  # all threads, once somebody has asked (``selection.selected``)
         self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
@@ -219,9 +221,11 @@ class Group:
             count, group = count + 1, group.parent
         return count
 
-    def live_slots(self) -> set[int]:
+    def live_slots(self) -> Iterable[int]:
         """Registers that this group may still read, callers' ones included."""
         program = self.machine.program
+        if not self.stack:
+            return program.slots_at(self.pc)
         live = set(program.slots_at(self.pc))
         for pc in self.stack:
             live.update(program.slots_at(pc))

@@ -1,8 +1,8 @@
 """Runs a program over a batch of CTAs: memories, divergence, and the scheduler.
 
 A branch on which the threads of a group disagree splits the group. Groups that stand at the same pc with the same call
-stack are merged again. The scheduler runs the deepest call, then the smallest pc, which reconverges structured code,
-and lets no group starve.
+stack are merged again. The scheduler runs the deepest call, then the first place in the order of ``turns.py``, which reconverges
+structured code, and lets no group starve.
 """
 
 from __future__ import annotations
@@ -144,9 +144,13 @@ class Machine:
                 ) from error
         raise error
 
+    def key(self, group: Group) -> tuple:
+        """Where a group stands: the least is whose turn it is."""
+        return (-len(group.stack), self.program.turns[group.pc], group.stack)
+
     def push(self, group: Group):
         group.since = self.clock
-        key = (-len(group.stack), group.pc, group.stack)
+        key = self.key(group)
         groups = self.ready.setdefault(key, self.waiting.pop(key, []))
         groups.append(group)
 
@@ -187,8 +191,9 @@ class Machine:
             pc = group.pc
             fine = program.warp_wide and not group.dense and not group.warps_complete()
             function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
-            if group.parent is not None:
+            if group.parent is not None and pc not in group.resolved:
                 group.resolve_all(program.slots_at(pc))
+                group.resolved.add(pc)
             self.clock += 1
             if self.clock % LOOKS == 0 and options.deadline is not None:
                 self.check_time(group)
@@ -215,7 +220,7 @@ class Machine:
         if self.quantum > 0:
             self.quantum -= 1
             return self.quantum == 0
-        key = (-len(group.stack), group.pc, group.stack)
+        key = self.key(group)
         if any(other <= key for other in self.ready):
             return True
         return self.clock % 64 == 0 and any(self.clock - g[0].since > self.patience for g in self.ready.values())
@@ -281,7 +286,7 @@ class Machine:
 
     def on_mates(self, group: Group):
         """Wait, at this pc, for the other threads of the warps."""
-        key = (-len(group.stack), group.pc, group.stack)
+        key = self.key(group)
         if key in self.ready:
             self.ready[key].append(group)
         else:

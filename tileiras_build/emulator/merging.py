@@ -18,14 +18,34 @@ if TYPE_CHECKING:
 # -- merging -------------------------------------------------------------------------------------
 def merge(machine: Machine, groups: list[Group]) -> Group:
     """One group of the threads of several that stand at the same place."""
+    groups = families(groups)
+    return groups[0] if len(groups) == 1 else _merge_apart(machine, groups)
+
+
+def families(groups: list[Group]) -> list[Group]:
+    """Groups with those that are all parts of another replaced by it, and it by the one that it is a part of."""
+    while True:
+        parts: dict[int, list[Group]] = {}
+        for group in groups:
+            if group.parent is not None:
+                parts.setdefault(id(group.parent), []).append(group)
+        for some in parts.values():
+            parent = some[0].parent
+            if sum(group.size for group in some) == parent.size:
+                groups = [group for group in groups if group.parent is not parent]
+                groups.append(_rejoin(parent, some))
+                break
+        else:
+            return groups
+
+
+def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
+    """A group of its own of the threads of several."""
     flats = [g.flat for g in groups]
     flat = np.concatenate(flats)
     order = np.argsort(flat, kind="stable")
     flat = flat[order]
     positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
-    parent = groups[0].parent
-    if parent is not None and len(flat) == parent.size and all(g.parent is parent for g in groups):
-        return _rejoin(parent, groups)
     merged = _group_of(machine, flat)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())

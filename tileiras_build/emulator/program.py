@@ -29,6 +29,7 @@ from .syntax import (
     Register,
     Variable,
 )
+from .turns import turns_of
 
 if TYPE_CHECKING:
     from .register_moves import Registers
@@ -63,6 +64,7 @@ class Program:
         self.flatten()
         self.check_opcodes()
         self.find_blocks()
+        self.turns = turns_of(len(self.code), self.starts.values(), self.block_end, self.successors)
         self.used = find_kinds(self.code)
         self.find_liveness()
         self.violations = inflight.find_violations(self)
