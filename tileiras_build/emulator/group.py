@@ -59,7 +59,7 @@ class Group:
         self.since = 0
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
-        self.resolved: set[int] = set()  # places whose registers have been filled
+        self.resolved: set = set()  # functions whose registers have been filled
         self._complete = None
         self.everyone: Selection | None = None  # all threads, once somebody has asked (``selection.selected``)
         self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs

@@ -191,9 +191,9 @@ class Machine:
             pc = group.pc
             fine = program.warp_wide and not group.dense and not group.warps_complete()
             function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
-            if group.parent is not None and pc not in group.resolved:
-                group.resolve_all(program.slots_at(pc))
-                group.resolved.add(pc)
+            if group.parent is not None and function not in group.resolved:
+                group.resolve_all(function.loads)
+                group.resolved.add(function)
             self.clock += 1
             if self.clock % LOOKS == 0 and options.deadline is not None:
                 self.check_time(group)

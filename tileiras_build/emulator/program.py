@@ -404,7 +404,7 @@ class Program:
         exec(code, self.namespace)  # the text is the emitter's own
         function = self.namespace.pop(emitter.name)
         function.origin, function.source, function.end = emitter.origin, source, end
-        function.count = end - pc
+        function.count, function.loads = end - pc, tuple(emitter.loads)
         return function
 
     def stop_early(self, pc: int, end: int, fine: bool) -> int:

@@ -8,6 +8,7 @@ A bulk copy lands when a thread looks at its mbarrier or nobody can run: the lat
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +30,10 @@ class Lands(Protocol):
     landed: bool
 
     def land(self, machine) -> None: ...
+
+
+class Signal:
+    """What a tensor core tells mbarriers after its operations; those that land one after the other do so at once."""
 
 
 class Waits:
@@ -58,8 +63,12 @@ class Waits:
         ]
         copies = [self.flying[i][1] for _, i in sorted(found)]
         self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
-        for copy in copies:
-            copy.land(self.machine)
+        for is_signal, some in groupby(copies, lambda copy: isinstance(copy, Signal)):
+            if is_signal:
+                self.machine.tensor.reach(list(some))
+                continue
+            for copy in some:
+                copy.land(self.machine)
         return bool(copies)
 
     # -- sleepers ------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ import numpy as np
 
 from .. import machine_code, numerics, tensor, tensor_code
 from ..emit import items_of
-from ..selection import Selection
+from ..selection import selected
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, tensor_of
+from ..waits import Signal
 from .mbarrier import BarrierSite, change
 from .memory import address_expression
 from .registry import WARP_WIDE, handles, helper
@@ -249,7 +250,7 @@ def handle_fence(e, ins):
 
 
 # -- commit ------------------------------------------------------------------------------------------
-class Commit(Operation):
+class Commit(Operation, Signal):
     """Arrives at mbarriers once everything before it has been carried out; ``flat`` are the threads that commit."""
 
     def __init__(self, ins, positions, flat):
@@ -257,7 +258,7 @@ class Commit(Operation):
         self.clocks = None  # of the race check
 
     def land(self, machine):
-        machine.tensor.reach(self)
+        machine.tensor.reach([self])
 
     def run(self, memory):
         self.landed = True
@@ -277,7 +278,7 @@ def handle_commit(e, ins):
 
 @helper
 def tensor_commit(site, group, address, multicast, mask):
-    selection = Selection(group, True if mask is None else mask)
+    selection = selected(group, mask)
     if not len(selection.rows):
         return
     index, flat = site.where(group, address, selection)
