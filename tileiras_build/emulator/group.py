@@ -97,8 +97,11 @@ class Group:
         if self._slots is None:
             per_cta = -(-self.machine.threads // 32)
             cta, tid = np.divmod(self.flat, self.machine.threads)
-            self._warp_ids, warp = np.unique(cta * per_cta + tid // 32, return_inverse=True)
-            self._slots = (warp, tid % 32)
+            warps = cta * per_cta + tid // 32  # ascending, as the threads are
+            is_first = np.ones(len(warps), bool)
+            np.not_equal(warps[1:], warps[:-1], out=is_first[1:])
+            self._warp_ids = warps[is_first]
+            self._slots = (np.cumsum(is_first) - 1, tid % 32)
             self._present = np.zeros((len(self._warp_ids), 32), bool)
             self._present[self._slots] = True
         return self._slots, self._present

@@ -189,7 +189,7 @@ class Machine:
         cache, counters = program.cache, options.counters
         while True:
             pc = group.pc
-            fine = program.warp_wide and not group.dense and not group.warps_complete()
+            fine = not group.dense and program.needs_mates(pc) and not group.warps_complete()
             function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
             if group.parent is not None and function not in group.resolved:
                 group.resolve_all(function.loads)

@@ -70,6 +70,7 @@ class Program:
         self.violations = inflight.find_violations(self)
         self.templates()
         self.cache: dict = {}
+        self.mates: dict[int, bool] = {}  # by place: ``needs_mates``
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
@@ -77,7 +78,6 @@ class Program:
         self.translating = 0.0  # seconds of processor time so far
         self.costs = Costs()
         self.had_to_say = False  # of a launch by several processes, which gave it up
-        self.warp_wide = any(map(isa.is_warp_wide, self.code))
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
@@ -406,6 +406,14 @@ class Program:
         function.origin, function.source, function.end = emitter.origin, source, end
         function.count, function.loads = end - pc, tuple(emitter.loads)
         return function
+
+    def needs_mates(self, pc: int) -> bool:
+        """Whether the function at ``pc`` has a warp-wide instruction, so that a group without some of a warp takes the fine one."""
+        found = self.mates.get(pc)
+        if found is None:
+            end = self.stop_early(pc, self.block_end[int(self.leader_of[pc])], False)
+            found = self.mates[pc] = any(map(isa.is_warp_wide, self.code[pc:end]))
+        return found
 
     def stop_early(self, pc: int, end: int, fine: bool) -> int:
         """Where to end a function so that an instruction that may have to wait for other threads starts its own."""

@@ -133,6 +133,7 @@ class TensorMemory:
         self.machine, self.warps = machine, warps
         self.cells = kept.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
+        self.allocated: set[Span] = set()  # spans that have been found so since columns were last given back
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
         self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
@@ -177,6 +178,7 @@ class TensorMemory:
         if self.storing[cta, :, :, start : start + columns].any():
             fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
+        self.allocated.clear()
 
     def finish(self) -> None:
         """At the end of the batch: everything must have been given back."""
@@ -187,9 +189,13 @@ class TensorMemory:
 
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
-        """``ctas`` are the CTAs of the span, as numbers, or None."""
+        """``ctas`` are the CTAs of the span, as numbers, or None: of a span that comes again."""
+        if span in self.allocated:
+            return
         inside = span.first >= 0 and span.last <= COLUMNS
         if inside and (self.owner[span.ctas, span.first : span.last] != FREE).all():
+            if ctas is None:
+                self.allocated.add(span)
             return
         ctas, bad = self.numbers(span) if ctas is None else ctas, 0
         if inside:

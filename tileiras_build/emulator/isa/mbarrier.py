@@ -14,6 +14,7 @@ from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
 from ..selection import Selection, flat_threads, selected
+from ..shapes import each
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
@@ -123,8 +124,7 @@ class BarrierSite:
     def where(self, group, address, selection):
         """(indices of 64-bit words, flat threads) of the selected threads."""
         place = self.site.in_shared(group, selection.pick(address), selection)
-        index = np.broadcast_to(place.index(8), len(selection.rows))
-        return index, flat_threads(group, selection)
+        return each(place.index(8), len(selection.rows)), flat_threads(group, selection)
 
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
@@ -153,7 +153,7 @@ class BarrierSite:
         index, flat = self.where(group, address, selection)
         if group.m.race is not None:
             group.m.race.used(self.ins, index, flat)
-        counts, bytes_ = (np.broadcast_to(selection.pick(value), len(index)).astype(np.int64) for value in (count, tx))
+        counts, bytes_ = (each(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = change(group.m, self.ins, index, flat, counts, bytes_, drop)
         return out
 

@@ -64,14 +64,15 @@ class Product(Operation):
         self.key: tuple | None = None
         if len(self.rows) == 1 and isinstance(rows := self.rows[0], slice):
             words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.word
-            self.key = (self.shape, self.place, *words, rows.start, rows.stop, machine.shared_limit)
+            self.key = (operands["instruction"], self.place, *words, rows.start, rows.stop, machine.shared_limit)
         return self.form.matrices.get(self.key)
 
     def describe(self, memory, ctas, tid, operands: dict) -> None:
         """Find out where everything is, and whether it may be there; only what was right is kept."""
         form, shape, machine = self.form, self.shape, memory.machine
         self.blocks = blocks_of(shape.m, shape.n, form.pair, form.stationary)
-        self.column, self.half, self.a, share = self.place & 0xFFFF, 0, None, len(self.sides)
+        self.column, self.half, share = self.place & 0xFFFF, 0, len(self.sides)
+        self.a: SharedMatrix | None = None
         self.check_place(memory, ctas, tid)
         if form.left_in_tensor:
             self.check_left(machine, ctas, tid)
@@ -170,7 +171,7 @@ class Product(Operation):
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
-        return [self.a.values(source) for source in self.sources_a]
+        return [] if self.a is None else [self.a.values(source) for source in self.sources_a]
 
     def right(self) -> np.ndarray:
         """B of all columns (CTAs or pairs, N, k)."""
@@ -345,7 +346,7 @@ def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero,
         assert isinstance(shape, Shape)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
-            "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
+            "instruction": idesc_, "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
             "metadata": more[len(scales)] if places else None, "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
         }  # fmt: skip
         if (counters := group.machine.options.counters) is not None:
