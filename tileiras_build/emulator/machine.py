@@ -171,6 +171,9 @@ class Machine:
             if self.clock - self.ready[oldest][0].since > self.patience:
                 key, self.quantum = oldest, QUANTUM
         groups = self.ready.pop(key)
+        if len(groups) > 1 and self.program.ends_at(groups[0].pc) and not groups[0].stack:
+            self.ready[key] = groups[1:]
+            return groups[0]
         return groups[0] if len(groups) == 1 else merge(self, groups)
 
     def somebody_waits(self) -> bool:

@@ -271,6 +271,10 @@ class Program:
     def ends_block(ins: Instruction) -> bool:
         return ins.op in ("bra", "brx", "ret", "exit", "trap", "call") or Program.is_barrier(ins)
 
+    def ends_at(self, pc: int) -> bool:
+        """Whether threads of the kernel do nothing more at this place."""
+        return self.code[pc].op in ("ret", "exit") and self.code[pc].predicate is None
+
     @staticmethod
     def is_barrier(ins: Instruction) -> bool:
         """Whether threads of a CTA wait (or are counted) here."""

@@ -146,6 +146,8 @@ class BarrierSite:
 
     def arrive(self, group, address, count, tx, mask, drop=False):
         """Arrive (and expect bytes); returns the states before."""
+        if mask is None and (before := self.arrive_together(group, address, count, tx, drop)) is not None:
+            return before
         selection = selected(group, mask)
         out = np.zeros(group.shape, _u64)
         if not len(selection.rows):
@@ -156,6 +158,17 @@ class BarrierSite:
         counts, bytes_ = (each(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = change(group.m, self.ins, index, flat, counts, bytes_, drop)
         return out
+
+    def arrive_together(self, group, address, count, tx, drop: bool) -> np.ndarray | None:
+        """As ``arrive``, of all threads of CTAs each of which has one mbarrier; None where they may cross the end of a phase."""
+        given = (address, count, tx)
+        if group.shape[1] == 1 or group.m.race is not None or not group.product or not all(map(is_of_ctas, given)):
+            return None
+        selection, threads = Selection.of_first(group), group.shape[1]
+        index, _ = self.where(group, address, selection)
+        arrivals, bytes_ = (each(selection.pick(value), len(index)) * threads for value in (count, tx))
+        before = change_at_once(group.m, index, arrivals, bytes_, drop)
+        return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
         """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""
