@@ -42,9 +42,9 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
             machine.race.landed(positions, clocks)
         elif np.any(arrivals):
             machine.race.arrived(positions, flat)
-    before = change_at_once(machine, positions, arrivals, tx, drop)
-    if before is not None:
-        return before
+    for at_once in (change_at_once, change_runs_at_once):
+        if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
+            return before
     places, which = np.unique(positions, return_inverse=True)
     if len(places) == len(positions):
         return change_each(machine, ins, positions, flat, arrivals, tx, drop)
@@ -73,6 +73,20 @@ def change_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
     if result == barrier_code.COMPLETED and machine.waits.sleepers:
         machine.waits.completed(places[(view[places] ^ before) >> _u64(63) != 0])
     return before
+
+
+def change_runs_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+    """As ``change_at_once``, where threads that follow each other have the same mbarrier."""
+    if machine.race is not None or len(positions) < 2 or not machine_code.is_ready():
+        return None
+    is_first = np.ones(len(positions), bool)
+    np.not_equal(positions[1:], positions[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    if len(starts) == len(positions):
+        return None
+    arrivals, tx = (np.add.reduceat(each(value, len(positions)), starts) for value in (arrivals, tx))
+    before = change_at_once(machine, positions[starts], arrivals, tx, drop)
+    return None if before is None else before[np.cumsum(is_first) - 1]
 
 
 def change_in_turn(machine, ins, positions, flat, arrivals, tx, drop):
