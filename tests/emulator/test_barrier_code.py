@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from ptx_kernels import aligned, kernel, run
 
-from tileiras_build.emulator import barrier_code
+from tileiras_build import emulator
+from tileiras_build.emulator import barrier_code, machine_code
+from tileiras_build.emulator.isa import mbarrier
 from tileiras_build.emulator.mbarrier_words import COUNT_LIMIT, pack, unpack
 
 
@@ -42,3 +45,46 @@ def test_what_numpy_has_to_look_at_is_left_as_it_is(places, arrivals, tx):
     words = words_of((4, 4, 0, 0), (4, 2, 1, 0))
     old = words.tolist()
     assert change(words, places, arrivals, tx)[0] == barrier_code.REFUSED and words.tolist() == old
+
+
+# -- threads that have an mbarrier in common ---------------------------------------------------------
+THREADS, CTAS = 64, 3
+ARRIVE = """.shared .align 8 .b64 b; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; setp.ne.u32 p0, t0, 0; @p0 bra READY;
+mbarrier.init.shared::cta.b64 [b], {expected}; READY: bar.sync 0; setp.lt.u32 p1, t0, {below}; {predicate} mbarrier.arrive.shared::cta.b64 u5, [b];
+bar.sync 0; mbarrier.test_wait.parity.shared::cta.b64 p2, [b], 0; selp.u32 t2, 1, 0, p2; shr.u64 u5, u5, 20; cvt.u32.u64 t3, u5; and.b32 t3, t3, 0xfffff;
+mad.lo.u32 t2, t2, 1000, t3; mad.lo.u32 t1, t1, {threads}, t0; mad.wide.u32 u4, t1, 4, u0; st.global.u32 [u4], t2;"""
+
+
+def arrivals(expected: int, below: int, *, is_predicated: bool) -> np.ndarray:
+    """Of each thread: the arrivals that were missing when it arrived (0 if it does not), and 1000 where a phase has ended."""
+    predicate = "mov.u64 u5, 0; @p1" if is_predicated else ""
+    out = aligned(np.zeros((CTAS, THREADS), np.uint32))
+    text = ARRIVE.format(expected=expected, below=below, predicate=predicate, threads=THREADS)
+    run(kernel(text, 1, THREADS), out, grid=CTAS)
+    return out
+
+
+@pytest.mark.parametrize("is_predicated", [False, True])
+@pytest.mark.parametrize("more", [0, 5])
+def test_threads_of_a_cta_that_arrive_together_are_one_call(monkeypatch, is_predicated, more):
+    below = 40 if is_predicated else THREADS
+    closed = arrivals(below + more, below, is_predicated=is_predicated)
+    monkeypatch.setattr(machine_code, "BEFORE", -1)
+    monkeypatch.setattr(mbarrier, "change_each", None)
+    np.testing.assert_array_equal(arrivals(below + more, below, is_predicated=is_predicated), closed)
+    assert (closed[:, :below] == (below + more) + 1000 * (not more)).all()
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_too_many_threads_of_a_cta_are_found(monkeypatch, is_open):
+    if is_open:
+        monkeypatch.setattr(machine_code, "BEFORE", -1)
+    with pytest.raises(emulator.EmulatorFault, match="more arrivals than the mbarrier's phase expects"):
+        arrive_once_too_often()
+
+
+def arrive_once_too_often() -> None:
+    """All threads arrive at an mbarrier that expects one less, and bytes that do not come."""
+    body = f""".shared .align 8 .b64 b; mov.u32 t0, %tid.x; setp.ne.u32 p0, t0, 0; @p0 bra READY; mbarrier.init.shared::cta.b64 [b], {THREADS - 1};
+    mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [b], 16; READY: bar.sync 0; mbarrier.arrive.shared::cta.b64 _, [b];"""
+    run(kernel(body, 0, THREADS), grid=CTAS)

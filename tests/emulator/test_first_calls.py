@@ -16,7 +16,8 @@ LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
 
 def body(lines: list[str]) -> Body:
     lines = [*LOADS, *lines, *AFTER, "return 9"]
-    return Body("block_0", lines, list(range(len(lines))), KINDS, dict(SPACE), "<ptx kernel:0>", len(LINES), 9)
+    origin = list(range(len(lines)))
+    return Body("block_0", lines, origin, KINDS, dict(SPACE), "<ptx kernel:0>", (), len(LINES), 9)
 
 
 @pytest.fixture

@@ -68,8 +68,8 @@ def of_branches() -> bytes:
     """Parts of CTAs and some CTAs that go ways of their own, with registers of threads that one part or both change."""
     adds = lambda first, by: " ".join(f"mad.lo.u32 t{i}, t{i}, {by}, t{i - 1};" for i in range(first, 15))
     body = f"""mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0; {" ".join(f"mul.lo.u32 t{i}, t2, {i};" for i in range(3, 15))}
-    setp.lt.u32 p0, t0, 64; @p0 bra LOW; {adds(4, 3)} bra.uni BOTH; LOW: and.b32 t0, t1, 1; setp.eq.u32 p2, t0, 1;
-    @p2 bra BOTH; {adds(4, 5)} BOTH: bar.sync 0;
+    setp.lt.u32 p0, t0, 64; @p0 bra LOW; {adds(4, 3)} bra.uni MOST; LOW: and.b32 t0, t1, 1; setp.eq.u32 p2, t0, 1;
+    @p2 bra BOTH; {adds(4, 5)} MOST: {adds(6, 9)} BOTH: bar.sync 0;
     and.b32 t3, t1, 3; setp.ne.u32 p1, t3, 0; @p1 bra END; {adds(9, 7)} END: {" ".join(f"xor.b32 t2, t2, t{i};" for i in range(4, 15))}
     mov.u32 t3, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t3, t1, {THREADS}, t3; mad.wide.u32 u4, t3, 4, u0; st.global.u32 [u4], t2;"""
     out = aligned(np.zeros((CTAS, THREADS), np.uint32))

@@ -9,6 +9,7 @@ from ptx_kernels import HEADER, aligned
 from tensor_kernels import encode, instruction
 
 from tileiras_build import emulator
+from tileiras_build.emulator.isa.tcgen05_mma import Product
 from tileiras_build.emulator.tensor_map import TensorMap
 
 STAGES, ROWS, DEPTH = 3, 128, 64
@@ -126,6 +127,18 @@ def test_gemm(columns, tiles, steps, grid):
 def test_a_missing_wait_is_found(missing, message):
     with pytest.raises(emulator.EmulatorFault, match=message):
         run_gemm(gemm(64, **missing), 5, 64, 4, 1)
+
+
+@pytest.mark.parametrize("sums, times", [("exact", 1), ("blas", 2)])
+def test_products_are_carried_out_together_across_their_commits(monkeypatch, sums, times):
+    """Two steps of four products, of which each has a commit: as one sum, but where its order depends on the sizes of matrices."""
+    calls, run_all = [], Product.run_all
+    monkeypatch.setattr(
+        Product, "run_all", lambda self, memory, others: (calls.append(others), run_all(self, memory, others))
+    )
+    got, want = run_gemm(gemm(64), 1, 64, 2, 1, sums=sums)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    assert [len(others) for others in calls] == [8 // times - 1] * times
 
 
 # -- the race check ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from .selection import Selection
+from .selection import Selection, bias_of
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
 WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
@@ -225,8 +225,8 @@ class Site:
         self.check(group, offset, machine.shared_limit, selection, "shared")
         if machine.ctas == 1:
             return Place(machine.shared_view, offset)
-        cta = group.cta if selection is None else selection.pick(group.cta)
-        return Place(machine.shared_view, offset.astype(np.int64), cta * machine.shared_size)
+        bias = group.cta * machine.shared_size if selection is None else bias_of(group, selection)
+        return Place(machine.shared_view, offset.astype(np.int64), bias)
 
     def in_cluster(self, group, address, selection) -> Place:
         """Shared memory of the CTA whose rank the address holds."""

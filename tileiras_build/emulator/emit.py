@@ -289,7 +289,7 @@ class Emitter:
         self.line(tail)
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
-        return Body(self.name, lines, origin, self.kinds, self.space, file, end - self.first, end)
+        return Body(self.name, lines, origin, self.kinds, self.space, file, tuple(self.loads), end - self.first, end)
 
 
 def items_of(operand) -> list:

@@ -25,9 +25,11 @@ ONE_IN = 2  # lines computes a number in a run, as a rule
 
 
 class Function(Protocol):
-    """What runs instructions up to the pc ``end``, ``count`` of them; ``origin`` is the pc of each line."""
+    """What runs instructions up to the pc ``end``, ``count`` of them, and reads the registers ``loads``; ``origin`` is the pc of
+    each line."""
 
     origin: list[int]
+    loads: tuple[int, ...]
     count: int
     end: int
 
@@ -44,6 +46,7 @@ class Body:
     kinds: dict[str, str]
     space: dict[str, Any]
     file: str  # in tracebacks
+    loads: tuple[int, ...]
     count: int
     end: int
 
@@ -53,7 +56,7 @@ class Body:
         exec(compile(source, self.file, "exec"), self.space, scope)  # the text is the emitter's own
         function = cast(Function, scope[self.name])
         function.origin = [self.origin[0]] * 2 + self.origin
-        function.count, function.end = self.count, self.end
+        function.loads, function.count, function.end = self.loads, self.count, self.end
         return function
 
     def fused(self) -> Body:
@@ -74,7 +77,7 @@ class FirstCalls:
     def __init__(self, body: Body, keep: Callable[[Callable[[], Function]], Function]):
         self.body, self.keep = body, keep
         self.plain = body.function()
-        self.origin, self.count, self.end = self.plain.origin, body.count, body.end
+        self.origin, self.loads, self.count, self.end = self.plain.origin, body.loads, body.count, body.end
         self.threads = 0
 
     def __call__(self, group: Group, /) -> object:

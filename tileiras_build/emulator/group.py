@@ -7,6 +7,7 @@ has split keep a reference to its registers and copy only what they touch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,6 +60,7 @@ class Group:
         self.since = 0
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
+        self.resolved: set = set()  # functions whose registers have been filled
         self._complete = None
         self.everyone: Selection | None = None  # all threads, once somebody has asked (``selection.selected``)
         self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
@@ -96,8 +98,11 @@ class Group:
         if self._slots is None:
             per_cta = -(-self.machine.threads // 32)
             cta, tid = np.divmod(self.flat, self.machine.threads)
-            self._warp_ids, warp = np.unique(cta * per_cta + tid // 32, return_inverse=True)
-            self._slots = (warp, tid % 32)
+            warps = cta * per_cta + tid // 32  # ascending, as the threads are
+            is_first = np.ones(len(warps), bool)
+            np.not_equal(warps[1:], warps[:-1], out=is_first[1:])
+            self._warp_ids = warps[is_first]
+            self._slots = (np.cumsum(is_first) - 1, tid % 32)
             self._present = np.zeros((len(self._warp_ids), 32), bool)
             self._present[self._slots] = True
         return self._slots, self._present
@@ -220,9 +225,11 @@ class Group:
             count, group = count + 1, group.parent
         return count
 
-    def live_slots(self) -> set[int]:
+    def live_slots(self) -> Iterable[int]:
         """Registers that this group may still read, callers' ones included."""
         program = self.machine.program
+        if not self.stack:
+            return program.slots_at(self.pc)
         live = set(program.slots_at(self.pc))
         for pc in self.stack:
             live.update(program.slots_at(pc))

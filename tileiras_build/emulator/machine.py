@@ -1,8 +1,8 @@
 """Runs a program over a batch of CTAs: memories, divergence, and the scheduler.
 
 A branch on which the threads of a group disagree splits the group. Groups that stand at the same pc with the same call
-stack are merged again. The scheduler runs the deepest call, then the smallest pc, which reconverges structured code,
-and lets no group starve.
+stack are merged again. The scheduler runs the deepest call, then the first place in the order of ``turns.py``, which reconverges
+structured code, and lets no group starve.
 """
 
 from __future__ import annotations
@@ -143,9 +143,13 @@ class Machine:
                 ) from error
         raise error
 
+    def key(self, group: Group) -> tuple:
+        """Where a group stands: the least is whose turn it is."""
+        return (-len(group.stack), self.program.turns[group.pc], group.stack)
+
     def push(self, group: Group):
         group.since = self.clock
-        key = (-len(group.stack), group.pc, group.stack)
+        key = self.key(group)
         groups = self.ready.setdefault(key, self.waiting.pop(key, []))
         groups.append(group)
 
@@ -166,6 +170,9 @@ class Machine:
             if self.clock - self.ready[oldest][0].since > self.patience:
                 key, self.quantum = oldest, QUANTUM
         groups = self.ready.pop(key)
+        if len(groups) > 1 and self.program.ends_at(groups[0].pc) and not groups[0].stack:
+            self.ready[key] = groups[1:]
+            return groups[0]
         return groups[0] if len(groups) == 1 else merge(self, groups)
 
     def somebody_waits(self) -> bool:
@@ -184,10 +191,11 @@ class Machine:
         cache, counters = program.cache, options.counters
         while True:
             pc = group.pc
-            fine = program.warp_wide and not group.dense and not group.warps_complete()
+            fine = not group.dense and program.needs_mates(pc) and not group.warps_complete()
             function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
-            if group.parent is not None:
-                group.resolve_all(program.slots_at(pc))
+            if group.parent is not None and function not in group.resolved:
+                group.resolve_all(function.loads)
+                group.resolved.add(function)
             self.clock += 1
             if self.clock % LOOKS == 0 and options.deadline is not None:
                 self.check_time(group)
@@ -214,7 +222,7 @@ class Machine:
         if self.quantum > 0:
             self.quantum -= 1
             return self.quantum == 0
-        key = (-len(group.stack), group.pc, group.stack)
+        key = self.key(group)
         if any(other <= key for other in self.ready):
             return True
         return self.clock % 64 == 0 and any(self.clock - g[0].since > self.patience for g in self.ready.values())
@@ -281,7 +289,7 @@ class Machine:
 
     def on_mates(self, group: Group):
         """Wait, at this pc, for the other threads of the warps."""
-        key = (-len(group.stack), group.pc, group.stack)
+        key = self.key(group)
         if key in self.ready:
             self.ready[key].append(group)
         else:

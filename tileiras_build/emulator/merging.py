@@ -18,15 +18,30 @@ if TYPE_CHECKING:
 # -- merging -------------------------------------------------------------------------------------
 def merge(machine: Machine, groups: list[Group]) -> Group:
     """One group of the threads of several that stand at the same place."""
-    flats = [g.flat for g in groups]
-    flat = np.concatenate(flats)
-    order = np.argsort(flat, kind="stable")
-    flat = flat[order]
-    positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
-    parent = groups[0].parent
-    if parent is not None and len(flat) == parent.size and all(g.parent is parent for g in groups):
-        return _rejoin(parent, groups)
-    merged = _group_of(machine, flat)
+    groups = families(groups)
+    return groups[0] if len(groups) == 1 else _merge_apart(machine, groups)
+
+
+def families(groups: list[Group]) -> list[Group]:
+    """Groups with those that are all parts of another replaced by it, and it by the one that it is a part of."""
+    while True:
+        parts: dict[int, list[Group]] = {}
+        for group in groups:
+            if group.parent is not None:
+                parts.setdefault(id(group.parent), []).append(group)
+        for some in parts.values():
+            parent = some[0].parent
+            if sum(group.size for group in some) == parent.size:
+                groups = [group for group in groups if group.parent is not parent]
+                groups.append(_rejoin(parent, some))
+                break
+        else:
+            return groups
+
+
+def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
+    """A group of its own of the threads of several."""
+    merged, positions = _stacked(machine, groups) or _gathered(machine, groups)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())
     for group in groups:
@@ -37,7 +52,7 @@ def merge(machine: Machine, groups: list[Group]) -> Group:
             merged.R[slot] = done[slot]
             continue
         values = [g.R[slot] for g in groups]
-        merged.R[slot] = assemble(values, groups, positions, len(flat), merged.shape)
+        merged.R[slot] = assemble(values, groups, positions, merged.size, merged.shape)
     _merge_state(merged, groups, positions)
     return merged
 
@@ -72,6 +87,29 @@ def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:
         else:
             changed = [(group, group.R[slot]) for group in groups]
             parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
+
+
+def _gathered(machine: Machine, groups: list[Group]) -> tuple[Group, list[np.ndarray]]:
+    """A group of the threads of several, and where they are among those of it."""
+    flats = [g.flat for g in groups]
+    flat = np.concatenate(flats)
+    order = np.argsort(flat, kind="stable")
+    positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
+    return _group_of(machine, flat[order]), positions
+
+
+def _stacked(machine: Machine, groups: list[Group]) -> tuple[Group, list[np.ndarray]] | None:
+    """As ``_gathered``, of product sets of the same threads of different CTAs; None where they are not."""
+    tid = groups[0].tid
+    if not all(g.product and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
+        return None
+    ctas = np.concatenate([g.cta[:, 0] for g in groups])
+    order = np.argsort(ctas)
+    places = np.empty((len(ctas), tid.shape[1]), np.int64)
+    places[order] = np.arange(places.size).reshape(places.shape)
+    edges = np.cumsum([len(g.cta) for g in groups])[:-1]
+    merged = Group(machine, ctas[order][:, None], tid, list(machine.program.register_template))
+    return merged, [part.reshape(-1) for part in np.split(places, edges)]
 
 
 def _group_of(machine: Machine, flat: np.ndarray) -> Group:

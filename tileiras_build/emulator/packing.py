@@ -88,11 +88,11 @@ class Side:
     def from_registers(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], None]:
         call, fold = _blocks(kind_of(steps[0]), self.width, tuple(order.tolist())), steps[0].fold
         _, rows, k = steps[0].shape
-        depth = k // len(steps[0].blocks[0])
-        number, row, column = np.ogrid[: len(steps), : len(steps[0].blocks), : k // depth]
-        places = self.address + 8 * (number * self.step + row * BLOCK * k + column * depth * self.width)
+        places = self.address + _offsets(
+            len(steps), len(steps[0].blocks), len(steps[0].blocks[0]), k, self.step, self.width
+        )
         blocks = [block for factor in steps for line in factor.blocks for block in line]
-        table = np.array([places_of(blocks), places.reshape(-1)])
+        table = np.array([places_of(blocks), places])
         self.kept.append(table)
         source, place = address(table), address(table) + table.strides[0]
         per_warp = rows * k // fold  # warps of one matrix have their rows after each other
@@ -101,6 +101,13 @@ class Side:
             call(source, place, len(blocks), first * fold, count * fold, per_warp, self.width * k)
 
         return pack
+
+
+@lru_cache(maxsize=256)
+def _offsets(steps: int, rows: int, columns: int, k: int, step: int, width: int) -> np.ndarray:
+    """Bytes from the first factor to those of the blocks (steps, rows, columns), flat."""
+    number, row, column = np.ogrid[:steps, :rows, :columns]
+    return (8 * (number * step + row * BLOCK * k + column * (k // columns) * width)).reshape(-1)
 
 
 def places_of(blocks: Sequence[np.ndarray]) -> np.ndarray:

@@ -34,6 +34,7 @@ from .syntax import (
     Register,
     Variable,
 )
+from .turns import turns_of
 
 if TYPE_CHECKING:
     from .register_moves import Registers
@@ -68,6 +69,7 @@ class Program:
         self.flatten()
         self.check_opcodes()
         self.find_blocks()
+        self.turns = turns_of(len(self.code), self.starts.values(), self.block_end, self.successors)
         results = list(map(results_of, self.code))
         sources = list(map(sources_of, self.code, results))
         self.used = find_kinds(self.code, sources, results)
@@ -76,6 +78,7 @@ class Program:
         self.violations = inflight.find_violations(self)
         self.templates()
         self.cache: dict[tuple, Generated] = {}
+        self.mates: dict[int, bool] = {}  # by place: ``needs_mates``
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
@@ -83,7 +86,6 @@ class Program:
         self.translating = 0.0  # seconds of processor time so far
         self.costs = Costs()
         self.had_to_say = False  # of a launch by several processes, which gave it up
-        self.warp_wide = any(map(isa.is_warp_wide, self.code))
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
@@ -277,6 +279,10 @@ class Program:
     def ends_block(ins: Instruction) -> bool:
         return ins.op in ("bra", "brx", "ret", "exit", "trap", "call") or Program.is_barrier(ins)
 
+    def ends_at(self, pc: int) -> bool:
+        """Whether threads of the kernel do nothing more at this place."""
+        return self.code[pc].op in ("ret", "exit") and self.code[pc].predicate is None
+
     @staticmethod
     def is_barrier(ins: Instruction) -> bool:
         """Whether threads of a CTA wait (or are counted) here."""
@@ -408,6 +414,14 @@ class Program:
             else self.live_out[int(self.leader_of[pc])]
         )
         return emitter.finish(live, tail, f"<ptx {self.entry.name}:{pc}>", end)
+
+    def needs_mates(self, pc: int) -> bool:
+        """Whether the function at ``pc`` has a warp-wide instruction, so that a group without some of a warp takes the fine one."""
+        found = self.mates.get(pc)
+        if found is None:
+            end = self.stop_early(pc, self.block_end[int(self.leader_of[pc])], False)
+            found = self.mates[pc] = any(map(isa.is_warp_wide, self.code[pc:end]))
+        return found
 
     def stop_early(self, pc: int, end: int, fine: bool) -> int:
         """Where to end a function so that an instruction that may have to wait for other threads starts its own."""

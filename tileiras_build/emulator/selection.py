@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from .shapes import spread
@@ -45,10 +47,31 @@ class Selection:
 
 
 class Everyone(Selection):
-    """All threads of a group."""
+    """All threads of a group. It keeps what it has been asked, but not the group, which would outlive its use."""
 
-    __slots__ = ()
     is_all = True
+
+    def __init__(self, group):
+        super().__init__(group, True)
+        self.cta, self.tid, self.is_product, self.machine_shared = (
+            group.cta,
+            group.tid,
+            group.product,
+            group.machine.shared_size,
+        )
+
+    @cached_property
+    def ctas(self) -> np.ndarray:
+        return self.cta[self.rows, 0] if self.is_product else self.cta[0, self.columns]
+
+    @cached_property
+    def tids(self) -> np.ndarray:
+        return self.tid[0, self.columns]
+
+    @cached_property
+    def bias(self) -> np.ndarray:
+        """Where the shared memory of each one's CTA begins in the batch's."""
+        return self.ctas * self.machine_shared
 
 
 def selected(group, mask) -> Selection:
@@ -56,13 +79,29 @@ def selected(group, mask) -> Selection:
     if mask is not None:
         return Selection(group, mask)
     if group.everyone is None:
-        group.everyone = Everyone(group, True)
+        group.everyone = Everyone(group)
     return group.everyone
+
+
+def ctas_of(group, selection) -> np.ndarray:
+    """The CTA of each selected thread."""
+    if selection.is_all:
+        return selection.ctas
+    return group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+
+
+def tids_of(group, selection) -> np.ndarray:
+    """The number in its CTA of each selected thread."""
+    return selection.tids if selection.is_all else group.tid[0, selection.columns]
+
+
+def bias_of(group, selection) -> np.ndarray:
+    """Where the shared memory of each selected thread's CTA begins in the batch's."""
+    return selection.bias if selection.is_all else ctas_of(group, selection) * group.machine.shared_size
 
 
 def flat_threads(group, selection) -> np.ndarray:
     """Index in the batch of each selected thread."""
     if selection.is_all:
         return group.flat
-    cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
-    return cta * group.machine.threads + group.tid[0, selection.columns]
+    return ctas_of(group, selection) * group.machine.threads + tids_of(group, selection)

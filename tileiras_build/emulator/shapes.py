@@ -12,6 +12,17 @@ def spread(value: np.ndarray | np.generic | bool | int, shape: tuple[int, ...]) 
     return np.broadcast_to(value, shape)
 
 
+def each(value: np.ndarray | np.generic | int, count: int) -> np.ndarray:
+    """A value, or one for each of ``count``, as int64 for each; nobody may write it."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return (
+            value if value.dtype == np.int64 and len(value) == count else np.broadcast_to(value, count).astype(np.int64)
+        )
+    out = np.empty(count, np.int64)
+    out.fill(value)
+    return out
+
+
 def lines_of(value: np.ndarray | np.generic, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
     """The numbers (CTAs, threads) of a value in one piece of memory, and how far those of the next CTA are: 0 where all have the
     same."""

@@ -11,6 +11,7 @@ halves of 16 lanes of each 32, which is what the products of 64 rows use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,13 @@ from . import kept, machine_code
 from .chunks import are_equal, gather
 from .descriptor import CHUNK
 from .faults import EmulatorFault
+from .products import BY_BLAS
 
 LANES, COLUMNS, GRANULE = 128, 512, 32
 POISON = np.uint32(0xFFFFFFFF)
 BYTES = LANES * COLUMNS * 4
 FREE = -1
+TOGETHER, FEW_TOGETHER = 16, 8  # operations that are carried out together: more leave the caches
 
 
 def tensor_of(machine) -> TensorMemory:
@@ -72,6 +75,7 @@ class Operation:
     ins: Any = None
     writes: tuple = ()
     reads: tuple = ()
+    is_mark = False  # whether it does nothing but stand in the queue
 
     def run(self, tensor) -> None:
         raise NotImplementedError
@@ -134,6 +138,7 @@ class TensorMemory:
         self.machine, self.warps = machine, warps
         self.cells = kept.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
+        self.allocated: set[Span] = set()  # spans that have been found so since columns were last given back
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
         self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
@@ -178,6 +183,7 @@ class TensorMemory:
         if self.storing[cta, :, :, start : start + columns].any():
             fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
+        self.allocated.clear()
 
     def finish(self) -> None:
         """At the end of the batch: everything must have been given back."""
@@ -188,11 +194,15 @@ class TensorMemory:
 
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
-        """``ctas`` are the CTAs of the span, as numbers."""
+        """``ctas`` are the CTAs of the span, as numbers, or None: of a span that comes again."""
+        if span in self.allocated:
+            return
         inside = span.first >= 0 and span.last <= COLUMNS
         if inside and (self.owner[span.ctas, span.first : span.last] != FREE).all():
+            if ctas is None:
+                self.allocated.add(span)
             return
-        bad = 0
+        ctas, bad = self.numbers(span) if ctas is None else ctas, 0
         if inside:
             held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
             bad = int(np.argmin(held.all(axis=1)))
@@ -210,14 +220,18 @@ class TensorMemory:
             table[ctas, warps] = False
             self.are_marked[id(table)] = bool(table.any())
 
+    def numbers(self, span: Span) -> np.ndarray:
+        """The CTAs of a span."""
+        return np.arange(self.machine.ctas)[span.ctas]
+
     def require_quiet(self, ins, span: Span, ctas, table, why: str) -> None:
-        """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table."""
+        """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
         if not self.are_marked.get(id(table), True):
             return
         at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
         found = table[(*at, slice(span.first, span.last))]
         if found.any():
-            rows = np.atleast_1d(np.asarray(ctas))
+            rows = np.atleast_1d(np.asarray(self.numbers(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
             fault(self.machine, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
@@ -230,24 +244,35 @@ class TensorMemory:
             span.add(self.reading, 1)
         self.queue.append(operation)
 
-    def reach(self, commit: Operation) -> None:
-        """Somebody looks at an mbarrier of a commit: carry out all that leads to it, if that is still to be done."""
-        for i, operation in enumerate(self.queue):
-            if operation is commit:
+    def reach(self, commits: Sequence[Operation]) -> None:
+        """Somebody looks at mbarriers of commits: carry out all that leads to them, if that is still to be done."""
+        wanted = set(map(id, commits))
+        for i in reversed(range(len(self.queue))):
+            if id(self.queue[i]) in wanted:
                 return self.carry_out(i + 1)
 
     def carry_out(self, count: int) -> None:
-        """The first ``count`` operations, those that can together."""
+        """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
+        the BLAS, which depend on the sizes of matrices."""
+        is_apart = self.machine.options.sums == BY_BLAS
+        most = FEW_TOGETHER if is_apart else TOGETHER
         done, self.queue = self.queue[:count], self.queue[count:]
-        start = 0
-        while start < len(done):
-            end = start + 1
-            while end < len(done) and done[end].joins(done[end - 1]) and end - start < 8:
-                end += 1
-            done[start].run_all(self, done[start + 1 : end])
-            for operation in done[start:end]:
-                self.complete(operation)
-            start = end
+        some: list[Operation] = []
+        for operation in done:
+            if operation.is_mark and not is_apart:
+                continue
+            if some and not (len(some) < most and operation.joins(some[-1])):
+                self.finish_some(some)
+                some = []
+            some.append(operation)
+        self.finish_some(some)
+
+    def finish_some(self, some: list[Operation]) -> None:
+        """Carry out operations that join each other."""
+        if some:
+            some[0].run_all(self, some[1:])
+        for operation in some:
+            self.complete(operation)
 
     def complete(self, operation: Operation) -> None:
         for span in operation.writes:
@@ -271,6 +296,6 @@ def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def rows_of(ctas: np.ndarray):
     """CTA numbers as an index: a slice where they follow each other, which makes views instead of copies."""
-    if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and (np.diff(ctas) == 1).all():
+    if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and (ctas[1:] > ctas[:-1]).all():
         return slice(int(ctas[0]), int(ctas[-1]) + 1)
     return ctas

@@ -8,13 +8,17 @@ A bulk copy lands when a thread looks at its mbarrier or nobody can run: the lat
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from .faults import DEADLOCK, EmulatorFault
 from .mbarrier_words import describe
 from .syntax import Instruction
+
+if TYPE_CHECKING:
+    from .tensor import Operation
 
 SHOWN = 6  # waits that a deadlock message describes
 FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
@@ -32,7 +36,9 @@ class Lands(Protocol):
 
 
 class Arrives:
-    """What is on its way and brings no data, only an arrival at mbarriers of one CTA."""
+    """What is on its way and brings no data, only an arrival at mbarriers of one CTA, behind operations of tensor memory."""
+
+    commit: Operation
 
 
 class Waits:
@@ -62,8 +68,12 @@ class Waits:
         ]
         copies = [self.flying[i][1] for _, i in sorted(found)]
         self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
-        for copy in copies:
-            copy.land(self.machine)
+        for are_arrivals, some in groupby(copies, lambda copy: isinstance(copy, Arrives)):
+            landing = list(some)
+            if are_arrivals:  # at once: their operations may be carried out together
+                self.machine.tensor.reach([arrival.commit for arrival in landing])
+            for copy in landing:
+                copy.land(self.machine)
         return bool(copies)
 
     # -- sleepers ------------------------------------------------------------------------------------

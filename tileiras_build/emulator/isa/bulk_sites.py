@@ -7,6 +7,7 @@ import numpy as np
 from .. import tensor_map
 from ..access import Site
 from ..selection import flat_threads, selected
+from ..shapes import each
 from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault
@@ -31,13 +32,11 @@ class BulkSite:
         """(offset in the CTA's shared memory, the CTA's bias in the batch's), in bytes, int64."""
         n = len(selection.rows)
         place = site.in_shared(group, selection.pick(address), selection)
-        bias = 0 if place.bias is None else place.bias
-        offset = np.broadcast_to(np.asarray(place.offset).astype(np.int64), n)
-        return offset, np.broadcast_to(bias, n)
+        return each(place.offset, n), each(0 if place.bias is None else place.bias, n)
 
     def barriers(self, group, address, selection):
         place = self.mbarrier.in_shared(group, selection.pick(address), selection)
-        return np.broadcast_to(place.index(8), len(selection.rows))
+        return each(place.index(8), len(selection.rows))
 
     def targets(self, group, selection, flat, bias, positions, masks):
         """(index of the copy, bias, mbarrier) of each copy in each CTA that it goes to.
@@ -49,7 +48,7 @@ class BulkSite:
         words = machine.shared_size // 8
         pair = "cta_group::2" in self.ins.mods
         if masks is None:
-            if not pair and (bias // machine.shared_size != positions // words).any():
+            if not pair and clusters.size > 1 and (bias // machine.shared_size != positions // words).any():
                 self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
             return np.arange(len(flat)), bias, positions
         masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
@@ -68,22 +67,23 @@ class BulkSite:
 
     def check_end(self, group, flat, offset, bytes_):
         bad = offset + bytes_ > group.machine.shared_limit
-        if np.any(bad):
+        if bad.any():
             at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
             limit = group.machine.shared_limit
             fault(group.machine, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
 
     def tensors(self, group, address, selection, flat):
-        """(tensor map, indices of its copies) for each distinct map."""
-        addresses = np.broadcast_to(selection.pick(address), len(flat))
-        values = addresses[:1] if (addresses == addresses[0]).all() else np.unique(addresses)
-        for value in values.tolist():
-            some = np.flatnonzero(addresses == value)
+        """(tensor map, an index of its copies) for each distinct map."""
+        addresses = np.asarray(selection.pick(address))
+        is_one = addresses.size == 1 or bool((addresses == addresses[0]).all())
+        for value in [int(addresses.flat[0])] if is_one else np.unique(addresses).tolist():
+            some = slice(None) if is_one else np.flatnonzero(addresses == value)
+            first = flat[some][0]
             try:
-                tensor = tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value))
+                tensor = tensor_map.decode(read_map(group.machine, self.ins, first, value))
                 yield tensor.gathering() if gathers(self.ins.mods) else tensor, some
             except ValueError as error:
-                fault(group.machine, self.ins, flat[some[0]], str(error), value)
+                fault(group.machine, self.ins, first, str(error), value)
 
     @staticmethod
     def coordinates(values, selection):
@@ -106,10 +106,10 @@ class BulkSite:
             at = self.without_halo(machine, flat, at)
         copies, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         for tensor, chosen in self.tensors(group, map_address, selection, flat):
-            self.check_rank(machine, flat[chosen[0]], tensor, at[chosen])
+            self.check_rank(machine, flat[chosen][0], tensor, at[chosen])
             self.check_end(group, flat[chosen], offset[chosen], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
-            parts = chosen if ctas is None else np.flatnonzero(np.isin(copies, chosen))
-            some = copies[parts]
+            parts = chosen if ctas is None else np.flatnonzero(np.isin(copies, np.arange(len(flat))[chosen]))
+            some = chosen if ctas is None else copies[parts]
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
             )
@@ -125,13 +125,13 @@ class BulkSite:
         offset, bias = self.in_shared(self.shared_from, group, source, selection)
         at = self.coordinates(coordinates, selection)
         for tensor, some in self.tensors(group, map_address, selection, flat):
-            self.check_rank(machine, flat[some[0]], tensor, at[some])
+            self.check_rank(machine, flat[some][0], tensor, at[some])
             if tensor.kind.packed < CHUNK and tensor.kind.bits == 4:
-                fault(machine, self.ins, flat[some[0]], f"{tensor.element} elements can only be loaded")
+                fault(machine, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
             if self.function is not None:
-                function = self.reduction(machine, flat[some[0]], tensor)
+                function = self.reduction(machine, flat[some][0], tensor)
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
             )

@@ -14,6 +14,7 @@ from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
 from ..selection import Selection, flat_threads, selected
+from ..shapes import each
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
@@ -41,9 +42,9 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
             machine.race.landed(positions, clocks)
         elif np.any(arrivals):
             machine.race.arrived(positions, flat)
-    before = change_at_once(machine, positions, arrivals, tx, drop)
-    if before is not None:
-        return before
+    for at_once in (change_at_once, change_runs_at_once):
+        if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
+            return before
     places, which = np.unique(positions, return_inverse=True)
     if len(places) == len(positions):
         return change_each(machine, ins, positions, flat, arrivals, tx, drop)
@@ -72,6 +73,20 @@ def change_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
     if result == barrier_code.COMPLETED and machine.waits.sleepers:
         machine.waits.completed(places[(view[places] ^ before) >> _u64(63) != 0])
     return before
+
+
+def change_runs_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | None:
+    """As ``change_at_once``, where threads that follow each other have the same mbarrier."""
+    if machine.race is not None or len(positions) < 2 or not machine_code.is_ready():
+        return None
+    is_first = np.ones(len(positions), bool)
+    np.not_equal(positions[1:], positions[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    if len(starts) == len(positions):
+        return None
+    arrivals, tx = (np.add.reduceat(each(value, len(positions)), starts) for value in (arrivals, tx))
+    before = change_at_once(machine, positions[starts], arrivals, tx, drop)
+    return None if before is None else before[np.cumsum(is_first) - 1]
 
 
 def change_in_turn(machine, ins, positions, flat, arrivals, tx, drop):
@@ -123,8 +138,7 @@ class BarrierSite:
     def where(self, group, address, selection):
         """(indices of 64-bit words, flat threads) of the selected threads."""
         place = self.site.in_shared(group, selection.pick(address), selection)
-        index = np.broadcast_to(place.index(8), len(selection.rows))
-        return index, flat_threads(group, selection)
+        return each(place.index(8), len(selection.rows)), flat_threads(group, selection)
 
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
@@ -146,6 +160,8 @@ class BarrierSite:
 
     def arrive(self, group, address, count, tx, mask, drop=False):
         """Arrive (and expect bytes); returns the states before."""
+        if mask is None and (before := self.arrive_together(group, address, count, tx, drop)) is not None:
+            return before
         selection = selected(group, mask)
         out = np.zeros(group.shape, _u64)
         if not len(selection.rows):
@@ -153,9 +169,20 @@ class BarrierSite:
         index, flat = self.where(group, address, selection)
         if group.m.race is not None:
             group.m.race.used(self.ins, index, flat)
-        counts, bytes_ = (np.broadcast_to(selection.pick(value), len(index)).astype(np.int64) for value in (count, tx))
+        counts, bytes_ = (each(selection.pick(value), len(index)) for value in (count, tx))
         out[selection.rows, selection.columns] = change(group.m, self.ins, index, flat, counts, bytes_, drop)
         return out
+
+    def arrive_together(self, group, address, count, tx, drop: bool) -> np.ndarray | None:
+        """As ``arrive``, of all threads of CTAs each of which has one mbarrier; None where they may cross the end of a phase."""
+        given = (address, count, tx)
+        if group.shape[1] == 1 or group.m.race is not None or not group.product or not all(map(is_of_ctas, given)):
+            return None
+        selection, threads = Selection.of_first(group), group.shape[1]
+        index, _ = self.where(group, address, selection)
+        arrivals, bytes_ = (each(selection.pick(value), len(index)) * threads for value in (count, tx))
+        before = change_at_once(group.m, index, arrivals, bytes_, drop)
+        return None if before is None else before[:, None]
 
     def test(self, group, address, state, parity, mask, sleeps=False):
         """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""

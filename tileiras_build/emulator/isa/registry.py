@@ -31,6 +31,8 @@ def starts_function(ins, together: bool, fine: bool) -> bool:
 
 def is_warp_wide(ins) -> bool:
     """Whether an instruction needs all living threads of its warps, or of its mask."""
+    if ins.op == "tcgen05":
+        return "sync" in ins.mods  # a single thread issues the others
     return ins.op in WARP_WIDE or (ins.op in ("bar", "barrier") and "warp" in ins.mods)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import machine_code, numerics, tensor, tensor_code
 from ..emit import items_of
-from ..selection import Selection
+from ..selection import selected
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, tensor_of
 from ..waits import Arrives
@@ -257,6 +257,8 @@ class Commit(Operation):
     at the mbarrier of one CTA of each cluster, lands when somebody looks there.
     """
 
+    is_mark = True
+
     def __init__(self, ins):
         self.ins = ins
 
@@ -272,7 +274,7 @@ class Arrival(Arrives):
         self.landed, self.clocks = False, clocks
 
     def land(self, machine):
-        machine.tensor.reach(self.commit)
+        machine.tensor.reach([self.commit])
         self.landed = True
         arrivals = np.ones(len(self.positions), np.int64)
         change(machine, self.ins, self.positions, self.flat, arrivals, 0, clocks=self.clocks)
@@ -290,7 +292,7 @@ def handle_commit(e, ins):
 
 @helper
 def tensor_commit(site, group, address, multicast, mask):
-    selection = Selection(group, True if mask is None else mask)
+    selection = selected(group, mask)
     if not len(selection.rows):
         return
     index, flat = site.where(group, address, selection)

@@ -56,7 +56,7 @@ class Form:
     sparse: bool
     matrices: dict = field(
         default_factory=dict, compare=False, repr=False
-    )  # in shared memory, as they have been described
+    )  # in shared memory, and whole products, as they have been described
 
 
 @dataclass(frozen=True)

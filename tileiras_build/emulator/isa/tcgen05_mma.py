@@ -32,6 +32,8 @@ from .tcgen05_forms import Form, Shape, read_form, read_instruction
 from .tcgen05_operands import Issuers, mask_of, require_usable, sides, tensor_address
 from .tcgen05_order import require_order
 
+DESCRIBED = ("blocks", "column", "half", "a", "b", "writes", "reads")
+
 
 class Product(Operation):
     """One tcgen05.mma of some CTAs (or pairs) with the same operands."""
@@ -41,32 +43,48 @@ class Product(Operation):
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
         self.sides = sides(machine, form.ins, ctas)
         self.rows = [rows_of(side) for side in self.sides]
-        self.blocks = blocks_of(shape.m, shape.n, form.pair, form.stationary)
         self.keep, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
-        self.column, self.half = place & 0xFFFF, 0
-        self.check_place(memory, ctas, tid)
-        share = len(self.sides)
         self.a_place = operands["a"] if form.left_in_tensor else None
-        if form.left_in_tensor:
-            self.check_left(machine, ctas, tid)
+        if (known := self.known(machine, operands)) is not None:
+            self.__dict__ |= known
         else:
-            self.a = SharedMatrix.of(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
-        shift = self.zero.shift if self.zero else 0
-        self.b = SharedMatrix.of(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
-        matrices = {"B": self.b} if form.left_in_tensor else {"A": self.a, "B": self.b}
-        sources = {
-            name: [matrix.source(machine, form.ins, name, side, (ctas, tid)) for side in self.sides]
-            for name, matrix in matrices.items()
-        }
-        self.sources_a, self.sources_b = sources.get("A", []), sources["B"]
-        self.span_columns()
+            self.describe(memory, ctas, tid, operands)
+        self.sources_a, self.sources_b = (
+            [matrix.source(machine, form.ins, name, side, (ctas, tid)) for side in self.sides] if matrix else []
+            for name, matrix in (("A", self.a), ("B", self.b))
+        )
         require_usable(memory, self)
         require_order(memory, self, ctas, tid)
         if machine.race is not None:
             machine.race.tensor_overwritten(form.ins, self.writes, self.sides, ctas, tid)
 
     # -- places ----------------------------------------------------------------------------------------
+    def known(self, machine, operands: dict) -> dict | None:
+        """What an earlier one of the same instruction, operands and CTAs has found out; None if there was none."""
+        self.key: tuple | None = None
+        if len(self.rows) == 1 and isinstance(rows := self.rows[0], slice):
+            words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.word
+            self.key = (operands["instruction"], self.place, *words, rows.start, rows.stop, machine.shared_limit)
+        return self.form.matrices.get(self.key)
+
+    def describe(self, memory, ctas, tid, operands: dict) -> None:
+        """Find out where everything is, and whether it may be there; only what was right is kept."""
+        form, shape, machine = self.form, self.shape, memory.machine
+        self.blocks = blocks_of(shape.m, shape.n, form.pair, form.stationary)
+        self.column, self.half, share = self.place & 0xFFFF, 0, len(self.sides)
+        self.a: SharedMatrix | None = None
+        self.check_place(memory, ctas, tid)
+        if form.left_in_tensor:
+            self.check_left(machine, ctas, tid)
+        else:
+            self.a = SharedMatrix.of(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
+        shift = self.zero.shift if self.zero else 0
+        self.b = SharedMatrix.of(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
+        self.span_columns()
+        if self.key is not None:
+            form.matrices[self.key] = {name: self.__dict__[name] for name in DESCRIBED}
+
     def check_place(self, memory, ctas, tid):
         lane = self.place >> 16
         scattered = is_scattered(self.shape, self.form)
@@ -118,7 +136,9 @@ class Product(Operation):
 
     # -- carrying out ----------------------------------------------------------------------------------
     def joins(self, earlier) -> bool:
-        if not isinstance(earlier, Product) or earlier.place != self.place or earlier.shape != self.shape:
+        if not isinstance(earlier, Product) or earlier.place != self.place:
+            return False
+        if earlier.shape is not self.shape and earlier.shape != self.shape:
             return False
         if not self.keep or self.form.shift or self.shape.d == "f16" or self.shape.saturates:
             return False
@@ -147,7 +167,7 @@ class Product(Operation):
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
-        return [self.a.values(source) for source in self.sources_a]
+        return [] if self.a is None else [self.a.values(source) for source in self.sources_a]
 
     def right(self) -> np.ndarray:
         """B of all columns (CTAs or pairs, N, k)."""
@@ -322,7 +342,7 @@ def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero,
         assert isinstance(shape, Shape)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
-            "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
+            "instruction": idesc_, "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
             "metadata": more[len(scales)] if places else None, "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
         }  # fmt: skip
         if (counters := group.machine.options.counters) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import tensor
-from ..selection import Selection
+from ..selection import ctas_of, selected, tids_of
 from ..syntax import Address
 from ..tensor import Operation, fault
 
@@ -63,9 +63,8 @@ class Issuers:
     """The threads that issue a single-thread instruction, with their operands."""
 
     def __init__(self, group, mask, *operands):
-        selection = Selection(group, True if mask is None else mask)
-        self.ctas = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
-        self.tids = group.tid[0, selection.columns]
+        selection = selected(group, mask)
+        self.ctas, self.tids = ctas_of(group, selection), tids_of(group, selection)
         self.operands = [np.asarray(selection.pick(operand)) for operand in operands]
 
     def batches(self):
@@ -131,21 +130,9 @@ def require_usable(memory, operation: Operation) -> None:
     """The columns of an asynchronous operation are allocated, and no tcgen05.ld or .st is under way in them."""
     ins = operation.ins
     for span in operation.writes + operation.reads:
-        numbers = np.arange(memory.machine.ctas)[span.ctas]
-        memory.require_allocated(ins, span, numbers, f"tcgen05.{ins.mods[0]}")
-        memory.require_quiet(
-            ins,
-            span,
-            numbers,
-            memory.storing,
-            "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
-        )
+        memory.require_allocated(ins, span, None, f"tcgen05.{ins.mods[0]}")
+        why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
+        memory.require_quiet(ins, span, None, memory.storing, why)
     for span in operation.writes:
-        numbers = np.arange(memory.machine.ctas)[span.ctas]
-        memory.require_quiet(
-            ins,
-            span,
-            numbers,
-            memory.loading,
-            "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)",
-        )
+        why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
+        memory.require_quiet(ins, span, None, memory.loading, why)

@@ -1,0 +1,109 @@
+"""In which order groups of threads at different places take their turns.
+
+Threads that a branch has parted meet again where the later place waits for the earlier one. What counts is not where a block
+stands in the text: compilers put the end of a loop's body before its head. Here a block comes after all that leads to it, but for
+the ends of loops, and a loop in one piece: its head, its body, and only then what follows it (Bourdoncle, "Efficient chaotic
+iteration strategies with widenings", weak topological orders). Else the order is that of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+Successors = Mapping[int, Sequence[int]]
+
+
+def turns_of(
+    count: int, starts: Iterable[int], ends: Mapping[int, int], successors: Callable[[int], list[int]]
+) -> list[int]:
+    """The turn of each of ``count`` places. ``starts``: where functions begin; ``ends``: of each block, by its first place;
+    ``successors`` of a place."""
+    graph = {start: [s for s in successors(end - 1) if s < count] for start, end in ends.items()}
+    order: list[int] = []
+    entries = sorted(starts)
+    for start, end in zip(entries, [*entries[1:], count]):
+        inside = {block for block in graph if start <= block < end}
+        order += chained({block: [s for s in graph[block] if s in inside] for block in inside}, start)
+    out, turn = [0] * count, 0
+    for block in order:
+        for place in range(block, ends[block]):
+            out[place] = turn
+            turn += 1
+    return out
+
+
+def chained(graph: Successors, entry: int) -> list[int]:
+    """The nodes of a graph, in order."""
+    order: list[int] = []
+    for nodes in in_order(graph, components(graph)):
+        if len(nodes) == 1:
+            order += nodes
+            continue
+        head = head_of(graph, nodes, entry)
+        rest = nodes - {head}
+        inner = {node: [s for s in graph[node] if s in rest] for node in rest}
+        order += [head, *chained(inner, min((s for s in graph[head] if s in rest), default=min(rest)))]
+    return order
+
+
+def in_order(graph: Successors, parts: Sequence[set[int]]) -> Iterator[set[int]]:
+    """Components, each after those that lead to it, else in the order of the text."""
+    part_of = {node: number for number, nodes in enumerate(parts) for node in nodes}
+    edges = {(part_of[node], part_of[s]) for node, after in graph.items() for s in after if part_of[node] != part_of[s]}
+    after: dict[int, list[int]] = {}
+    missing = [0] * len(parts)
+    for before, number in edges:
+        after.setdefault(before, []).append(number)
+        missing[number] += 1
+    ready = [(min(nodes), number) for number, nodes in enumerate(parts) if not missing[number]]
+    heapify(ready)
+    while ready:
+        _, number = heappop(ready)
+        yield parts[number]
+        for other in after.get(number, ()):
+            missing[other] -= 1
+            if not missing[other]:
+                heappush(ready, (min(parts[other]), other))
+
+
+def head_of(graph: Successors, nodes: set[int], entry: int) -> int:
+    """Where a loop is entered, the first such place."""
+    if entry in nodes:
+        return entry
+    entered = {s for node, after in graph.items() if node not in nodes for s in after if s in nodes}
+    return min(entered or nodes)
+
+
+def components(graph: Successors) -> list[set[int]]:
+    """The strongly connected components (Tarjan)."""
+    found: list[set[int]] = []
+    number: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    open_: set[int] = set()
+    for root in graph:
+        path = [] if root in number else [root]
+        left = {root: iter(graph[root])}
+        while path:
+            node = path[-1]
+            if node not in number:
+                number[node] = low[node] = len(number)
+                stack.append(node)
+                open_.add(node)
+            after = next((s for s in left[node] if s not in number or s in open_), None)
+            if after is None:
+                path.pop()
+                if low[node] == number[node]:
+                    at = stack.index(node)
+                    found.append(set(stack[at:]))
+                    open_.difference_update(stack[at:])
+                    del stack[at:]
+                elif path:
+                    low[path[-1]] = min(low[path[-1]], low[node])
+            elif after in number:
+                low[node] = min(low[node], number[after])
+            else:
+                left[after] = iter(graph[after])
+                path.append(after)
+    return found
