@@ -43,6 +43,7 @@ from ..shared.accessors import given, last_op, owner, row
 from ..shared.optimization_hints import occupancy
 from .agent_rings import Ring, residents_of, set_residents
 from .agent_slices import FetchingAgent, IssuingAgent
+from .chained_agents import ChainIssuer, ChainReader, are_chained
 from .computing_agent import ComputingAgent
 from .inserted import insert_before
 from .ring_allocation import RingAllocation
@@ -83,7 +84,8 @@ class _Specializer:
         gains = any(len(ring.loops) > 1 or ring.copies for ring in self.rings)
         self.issues_apart = gains and all(map(_fills_sums, self.rings)) and self._has_registers()
         self.copies = [copy for ring in self.rings for copy in ring.copies if self.issues_apart]
-        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart)
+        self.chained = are_chained(self.rings)
+        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart, self.chained)
 
     def run(self) -> None:
         self._set_warps()
@@ -95,14 +97,21 @@ class _Specializer:
         body = self._outline(self._slice(moved).lookups)
         self.allocation.run(body)
         agents = [FetchingAgent(self.rings, fetched).run(body)]
-        if self.issues_apart:
-            agents.append(IssuingAgent(self.rings, self._slice([])).run(body))
+        if self.issues_apart or self.chained:
+            issuing = ChainIssuer if self.chained else IssuingAgent
+            agents.append(issuing(self.rings, self._slice([])).run(body))
         for side in SIDES if self.copies else ():
             scales = self._slice([ring.copies[side].load for ring in self.rings if ring.copies])
             agents.append(CopyingAgent(self.rings, scales, side).run(body))
-        (SumReader if self.issues_apart else ComputingAgent)(self.rings).run(body)
+        self._computing(self.rings).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         insert_before(switch, last_op(self.entry))
+
+    @property
+    def _computing(self) -> type[ComputingAgent]:
+        if self.chained:
+            return ChainReader
+        return SumReader if self.issues_apart else ComputingAgent
 
     @property
     def _sum_words(self) -> int:
@@ -125,7 +134,7 @@ class _Specializer:
 
     def _set_warps(self) -> None:
         divided = divides_registers(self.func, self.job, self.warps)
-        agents = 1 + self.issues_apart + (len(SIDES) if self.copies else 0)
+        agents = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.copies else 0)
         self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
             apart = given(self.copying) if self.copies else FETCHING_REGISTERS

@@ -26,6 +26,7 @@ from ....dialects.cute_nvgpu.ops import (
 from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvvm import tensor_memory as instructions
+from ....dialects.nvvm.generic import TrapOp
 from ....dialects.nvvm.warps import VoteAllOp
 from ....layouts import (
     MatrixOperand,
@@ -38,7 +39,7 @@ from ....layouts import (
 )
 from ....layouts.linear_layout import log2_exact
 from ....layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
-from ....layouts.tensor_memory import COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
+from ....layouts.tensor_memory import COLUMN_BITS, COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from ...shared.accessors import expect, given, number_of, numbers_of, type_of, typed
@@ -48,6 +49,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import WORD, pack_scales, pack_words, store_shared
 from ..pipelines.agents import (
+    arrive_of_warp,
     barrier_in,
     ctas_of,
     empty_barrier,
@@ -64,7 +66,7 @@ LANE_SHIFT = 16
 WORD_BYTES = 4
 COLUMN_BYTES = LANES * WORD_BYTES  # of a column of scales, which all four warps' lanes have
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_WORDS * WORD_BYTES)
-SCALED_REGISTERS = 32  # that a thread needs to scale a tile, part by part: beside them it holds a row of left operands
+SCALED_REGISTERS = 16  # that a thread needs to scale a tile, part by part: beside them it holds a row of left operands
 
 
 def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
@@ -138,6 +140,8 @@ def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
 def emit_tmem_store(e: KernelEmitter, op: TableOperation) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)
+    if op.part is not None:
+        return _store_part(e, op)
     if op.enabled is None:
         return _store(e, op)
     with e.b.when(e.scalar(op.enabled)):
@@ -158,6 +162,39 @@ def _store(e: KernelEmitter, op: TableOperation) -> None:
         e.b.issue(StoreTensorMemoryOp, address, together, type=None, **_form(tile.shape.name, repetitions))
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
+
+
+def _store_part(e: KernelEmitter, op: TableOperation) -> None:
+    """Each warp writes its lanes' part of the columns, and arrives."""
+    if op.part == 0:
+        _begin_part(e, 0)
+    element, shape, parts = e.element(op.value), op.value.type.get_shape(), op.filled.type.stages.data
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    registers, per_word = e.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
+    words = tile.warp_words // parts
+    place, start = _tile_start(e, op.dest, op.stage, tile.total_words), 0
+    for own, first, repetitions in tile.pieces(min(e.vector_registers, words)):
+        count = repetitions * tile.shape.registers
+        if first // words == op.part:
+            held = registers[start * per_word : (start + count) * per_word]
+            address = _pointer(e, _warp_address(e, tile, place, own, first))
+            together = _vector(e, pack_words(e, element, held))
+            e.b.issue(StoreTensorMemoryOp, address, together, type=None, **_form(tile.shape.name, repetitions))
+        start += count
+    if op.part + 1 < parts:
+        _begin_part(e, op.part + 1)
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+    arrive_of_warp(e, barrier_in(e, op.filled, op.part))
+
+
+def _begin_part(e: KernelEmitter, part: int) -> None:
+    """ptxas orders the instructions of a block of code as it likes, and would compute the parts together: a jump that is
+    never taken, for no address of tensor memory is so large, keeps them apart. One that is taken as seldom as the
+    last is dropped, so each asks for another address.
+    """
+    with e.b.when(e.b.compare("eq", e.tensor_base, -1 - part)):
+        e.b.issue(TrapOp)
 
 
 def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
@@ -355,8 +392,10 @@ class _Product:
         return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
+        part, parts = (0, 1) if self.op.part is None else self.op.part
         for row, column, k in self.product.instructions():
-            self._instruction(row, column, k)
+            if k * parts // self.product.k == part:
+                self._instruction(row, column, k)
 
     def _instruction(self, row: int, column: int, k: int) -> None:
         e, product = self.e, self.product
