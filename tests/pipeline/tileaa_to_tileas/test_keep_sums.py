@@ -76,6 +76,15 @@ def test_left_operands_are_written_and_multiplied_in_parts(name):
     assert issued == ["", "0, 2", "1, 2"]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_no_keys(name):
+    """Turns without a product: the next sum, of nothing, is not complete before the last one was read."""
+    q, keys = np.ones((256, 64), np.float16), np.ones((0, 64), np.float16)
+    out = np.full((256, 64), np.nan, np.float32)
+    found = run(KERNELS, name, "sm_100", [q, keys, keys, out], (1 if name.endswith("tall") else 2, 1, 1))[3]
+    np.testing.assert_array_equal(found, np.zeros((256, 64)))
+
+
 def test_a_sum_may_start_from_a_tile():
     rng = np.random.default_rng(5)
     q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (128, 192, 192))

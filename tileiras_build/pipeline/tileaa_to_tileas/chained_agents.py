@@ -7,6 +7,8 @@ the next scores come after all have arrived behind the last part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -14,9 +16,11 @@ from ...dialects.definition import TableOperation
 from ...dialects.nv_tileas.ops import (
     AdvanceOp,
     AsyncUmmaOp,
+    ConsumerReleaseOp,
     ConsumerWaitOp,
     TmemLoadOp,
     TmemStoreOp,
+    UmmaAcquireOp,
     UmmaCommitOp,
     UmmaReleaseOp,
 )
@@ -57,18 +61,28 @@ class ChainIssuer(AgentSlice):
     """Issues the products of all chains."""
 
     def states(self, loop: Operation | None = None) -> list[State]:
-        return [*stages_of(self.rings, loop), *lefts_of(self.rings, loop)]
+        again = [ring.sum for ring in self.rings if ring.product.rescaled and ring.used_again]
+        sums = [sum for sum in sums_of(self.rings, loop) if sum in again]
+        return [*stages_of(self.rings, loop), *lefts_of(self.rings, loop), *sums]
 
     def leave(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """Behind a loop of products its sum is complete, and behind the last one that reads it the left operand is free."""
         for ring in self.rings:
             if ring.loops[-1] is loop and ring.product.rescaled:
-                insert(UmmaCommitOp.make([ring.sum.pipeline], []))
+                self._complete(ring, insert, tokens)
         for resident in residents_of(self.rings):
             if resident.loops and self._readers(resident)[-1] is loop:
                 token = tokens[resident.stages]
                 insert(UmmaReleaseOp.make([resident.stages.pipeline, token], []))
                 tokens[resident.stages] = insert(AdvanceOp.make([resident.stages.pipeline, token], [i32]))
+
+    def _complete(self, ring: Ring, insert: Insert, tokens: Tokens) -> None:
+        """No sooner than the last sum was read: between the two there may be no product to wait for."""
+        sum = ring.sum
+        if ring.used_again:
+            insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
+            tokens[sum] = insert(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]))
+        insert(UmmaCommitOp.make([sum.pipeline], []))
 
     def _readers(self, resident: Resident) -> list[Operation]:
         return [ring.loops[len(resident.loops)] for ring in self.rings if ring.resident is resident]
@@ -94,10 +108,9 @@ class ChainIssuer(AgentSlice):
         if ring.product.rescaled:
             self._add_parts(ring, stage, insert, tokens)
         else:
-            places = [insert(constant_i32(0)), stage]
             left = given(given(ring.resident).fetch.buffer)
-            ends = [ring.pipeline, token, ring.sum.pipeline]
-            self._multiply(ring, [left, insert(constant_i1(False)), *places], ends, insert)
+            read = [left, insert(constant_i1(False)), insert(constant_i32(0)), stage]
+            self._multiply(ring, read, [ring.pipeline, token, ring.sum.pipeline], insert)
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
 
     def _add_parts(self, ring: Ring, stage: SSAValue, insert: Insert, tokens: Tokens) -> None:
@@ -107,15 +120,15 @@ class ChainIssuer(AgentSlice):
         for part in range(left.parts):
             insert(ConsumerWaitOp.make([left.pipeline, tokens[left]], []))
             tokens[left] = insert(AdvanceOp.make([left.pipeline, tokens[left]], [i32]))
-            ends = [ring.pipeline, token, None] if part + 1 == left.parts else [None, None, None]
+            ends = [ring.pipeline, token] if part + 1 == left.parts else [None, None]
             read = [given(ring.sum.left), adds if part == 0 else insert(constant_i1(True)), None, stage]
-            self._multiply(ring, read, ends, insert, part=(part, left.parts))
+            self._multiply(ring, read, [*ends, None], insert, part=(part, left.parts))
 
     def _multiply(
         self,
         ring: Ring,
-        read: list[SSAValue | None],
-        ends: list[SSAValue | None],
+        read: Sequence[SSAValue | None],
+        ends: Sequence[SSAValue | None],
         insert: Insert,
         part: tuple[int, int] | None = None,
     ) -> None:
@@ -179,10 +192,13 @@ class ChainedSums(TensorMemorySums):
 
     def read_sums(self, old: TableOperation, loop: TableOperation, tokens: Tokens) -> None:
         for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
-            store_initial(old.initial[index], ring.sum, loop)
-            wait_for_sum(ring.sum, old, tokens)
-            loaded = TmemLoadOp.make([ring.sum.tile], [old.results[index].type])
+            sum, token = ring.sum, tokens[ring.sum]
+            store_initial(old.initial[index], sum, loop)
+            wait_for_sum(sum, old, tokens)
+            loaded = TmemLoadOp.make([sum.tile], [old.results[index].type])
             old.results[index].replace_all_uses_with(insert_before(loaded, old))
+            if ring.used_again:
+                insert_before(ConsumerReleaseOp.make([sum.pipeline, token, None], []), old)
 
 
 def _delay(block: Block, place: Operation) -> None:

@@ -200,8 +200,9 @@ class RingAllocation:
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
         running = only_accumulates(ring.product) or ring.product.rescaled
         waited = only_accumulates(ring.product) and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
-        pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
-        written = self._written(ring) if self.chained and ring.product.rescaled else None
+        kept = self.chained and ring.product.rescaled
+        pipeline = self._pipeline(buffers, self.warps if self.issues_apart or kept else 1, 0)
+        written = self._written(ring) if kept else None
         return Sum(running, waited, pipeline, tile, operand, written=written)
 
     def _written(self, ring: Ring) -> Left:

@@ -7,7 +7,8 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
        warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
        tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
-       are a ring, too, of two buffers where there is room, and the last region only reads them. Where these products have
+       are a ring, too, of two buffers where there is room, and the last region only reads them. Such a region issues the
+       chained products whose sums stay in tensor memory, too (chained_agents.py). Where products have
        scales that a warp can load in vectors, two regions behind it do so (scale_agents.py), and the one that issues copies
        them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -129,11 +128,14 @@ def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int,
     groups: dict[int, list[Tuple]] = {}
     for register, values in held.items():
         groups.setdefault(register & ~mask, []).append(values)
-    rows = list(zip(*groups.values(), strict=True))
+    rows: list[Sequence[Tuple]] = list(zip(*groups.values(), strict=True))
     found = rows[:CHAINS]
     for start in range(CHAINS, len(rows), CHAINS):
         found = [combine(row, before) for row, before in zip(rows[start:], found)]
-    return dict(zip(groups, reduce(lambda before, row: combine(row, before), found)))
+    last, *others = found
+    for row in others:
+        last = combine(row, last)
+    return dict(zip(groups, last))
 
 
 def _one_by_one(
