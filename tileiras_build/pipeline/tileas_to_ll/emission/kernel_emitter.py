@@ -170,6 +170,7 @@ class KernelEmitter:
         # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles (``parks``), and in
         # a block of code that stores a tile part by part.
         self.parks = self.computes_late = False
+        self.powers = 0  # groups of powers of two that were computed so, of which some are polynomials
         self.written_ahead: set[Operation] = set()  # by a handler, in each way through the code that it made
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
