@@ -12,7 +12,7 @@ server of their own, whose CPU time is part of theirs. Seconds are medians of wa
 that others use read the CPU time, and ratios. Memory is the peak of the scons process.
 
 ``--goals`` measures what people wait for in the edit loop, beside the seconds of wall time that it is to take on two quiet
-cores, for libraries of both sizes of GOALS; without plain commands, whose graph takes longer than all else.
+cores, for libraries of both sizes of GOALS; the plain commands, whose graph takes longer than all else, run once.
 """
 
 from __future__ import annotations
@@ -155,6 +155,18 @@ def measure_goal(goal: Goal, library: Library, repeat: int) -> list[Row]:
         times("lower, one kernel", library.lower, ONE_KERNEL),
         times("as, one kernel", library.compile_as_tileiras, ONE_KERNEL),
         *measure_peers(library, times, size),
+        *measure_plain(library, size),
+    ]
+
+
+def measure_plain(library: Library, size: str) -> list[Row]:
+    """The rows of plain commands, of one run each."""
+    once = _timer(1)
+    built = lambda: library.scons_plain("-Q")
+    built()  # the kernel that other rows have edited, and what seeding left
+    return [
+        once(f"{size}plain commands, nothing to do", built),
+        once(f"{size}plain commands, one kernel edited", lambda: edit(library, built)),
     ]
 
 
@@ -211,12 +223,12 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _library(folder: Path, kernels: int, sm: str, jobs: int, *, plain: bool) -> Library:
+def _library(folder: Path, kernels: int, sm: str, jobs: int) -> Library:
     """The seeded library in ``folder``."""
     library = Library(folder, kernels, sm, jobs)
     if not folder.exists():
         print(f"  seeding {kernels} kernels for sm={sm} ...", file=sys.stderr, flush=True)
-        library.generate(plain=plain)
+        library.generate()
     return library
 
 
@@ -224,12 +236,12 @@ def _goals(folder: Path, options: argparse.Namespace) -> str:
     rows = []
     for goal in GOALS:
         below = folder / f"{goal.kernels}"
-        rows += measure_goal(goal, _library(below, goal.kernels, goal.sm, options.jobs, plain=False), options.repeat)
+        rows += measure_goal(goal, _library(below, goal.kernels, goal.sm, options.jobs), options.repeat)
     return table_text(("", "wall s", "goal s", "CPU s", "scons", "MiB", "steps"), [row.goal_cells() for row in rows])
 
 
 def _scale(folder: Path, options: argparse.Namespace) -> str:
-    library = _library(folder, options.kernels, options.sm, options.jobs, plain=True)
+    library = _library(folder, options.kernels, options.sm, options.jobs)
     rows = measure(library, options.repeat)
     plain = rows[0]
     rows += measure_cold(library, options.cold) if options.cold else []

@@ -48,7 +48,7 @@ PLAIN = """
 import os
 from tileiras_build.pipeline.stages import STAGES
 
-env = Environment(tools=[], ENV={"PATH": os.environ["PATH"]})
+env = Environment(tools=[], ENV={name: os.environ[name] for name in ("PATH", "TILEIRAS_SERVER")})
 if "seed" in ARGUMENTS:
     from scaled_library import copy_artifacts
     env["SPAWN"] = copy_artifacts(ARGUMENTS["seed"])
@@ -155,11 +155,8 @@ class Library:
         """The folder of the ninja build."""
         return self.folder / "ninja"
 
-    def generate(self, *, plain: bool) -> None:
-        """Write the kernels and the build scripts, compile the templates and seed the build folders.
-
-        ``plain``: with the graph of plain commands, whose seeding takes longer than all else.
-        """
+    def generate(self) -> None:
+        """Write the kernels and the build scripts, compile the templates and seed the build folders."""
         for folder in (self.folder / "kernels", self.folder / "seeds"):
             folder.mkdir(parents=True)
         self._compile_templates()
@@ -168,8 +165,7 @@ class Library:
         (self.folder / "SConstruct").write_text(TOOL)
         (self.folder / "seed.scons").write_text(SEED)
         self.scons("-Q", "-s", "-f", "seed.scons")
-        if plain:
-            self._generate_plain()
+        self._generate_plain()
         if find_peers():
             self._generate_ninja()
 
