@@ -99,16 +99,16 @@ def _check_ends(pipeline: SSAValue, agents: list[_Agent]) -> None:
 def _check_progress(agents: list[_Agent]) -> None:
     """Let each agent go on while what it waits for has happened: it waits in vain only if all are at their ends."""
     done = _Done(agents)
-    at = _go_on(agents, done, [len(agent.events) for agent in agents])
+    at = _go_on(agents, done, [len(agent.events) for agent in agents], [0] * len(agents))
     for number, agent in enumerate(agents):
         if at[number] < len(agent.events):
             event = agent.events[at[number]]
             agent.fail(f"{event.kind} of item {done.count(event.kind, event.pipeline)} waits for ever")
 
 
-def _go_on(agents: list[_Agent], done: _Done, ends: list[int]) -> list[int]:
-    """How many of their events agents come to, each of them up to an end."""
-    at = [0] * len(agents)
+def _go_on(agents: list[_Agent], done: _Done, ends: list[int], begun: list[int]) -> list[int]:
+    """How many of their events agents come to, each of them up to an end, where so many have happened."""
+    at = list(begun)
     moving = True
     while moving:
         moving = False
@@ -123,13 +123,19 @@ def _go_on(agents: list[_Agent], done: _Done, ends: list[int]) -> list[int]:
 def _check_overruns(agents: list[_Agent]) -> None:
     """Hold an agent before it waits for an item that nobody acquires: no other fills the stage of that item again."""
     for number, agent in enumerate(agents):
-        for place, event in enumerate(agent.events):
-            if event.kind != "wait" or event.pipeline in agent.reused or event.pipeline in agent.filled:
-                continue
-            done, ends = _Done(agents), [len(other.events) for other in agents]
-            _go_on(agents, done, [*ends[:number], place, *ends[number + 1 :]])
+        if any(map(agent.waits_alone, agent.events)):
+            _hold(agents, number)
+
+
+def _hold(agents: list[_Agent], number: int) -> None:
+    """Step by step one agent, and before each step the others as far as they come."""
+    held, done = agents[number], _Done(agents)
+    ends, at = [len(agent.events) for agent in agents], [0] * len(agents)
+    for place, event in enumerate(held.events):
+        if held.waits_alone(event):
+            at = _go_on(agents, done, [*ends[:number], place, *ends[number + 1 :]], at)
             if done.count("fill", event.pipeline) >= event.count + _stages(event.pipeline):
-                agent.fail(f"item {event.count - 1} is filled again before it is waited for")
+                held.fail(f"item {event.count - 1} is filled again before it is waited for")
 
 
 class _Done:
@@ -207,6 +213,10 @@ class _Agent(ProgramRun):
             step(self, row(op))
         elif len(op.results) == 1:
             self.numbers[op.results[0]] = self.number(op)
+
+    def waits_alone(self, event: _Event) -> bool:
+        """Whether it waits for what another agent fills and nobody acquires."""
+        return event.kind == "wait" and event.pipeline not in self.reused and event.pipeline not in self.filled
 
     # ---- events ------------------------------------------------------------------------------------------------
     def advance(self, op: TableOperation) -> None:
