@@ -12,9 +12,14 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import threading
 import time
 from collections import Counter
-from multiprocessing import Pool
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -24,9 +29,11 @@ from tests.fuzz.programs import LATER_STEPS, STEPS, SeededChoices, random_progra
 from tileiras_build.bytecode import disassemble
 
 SECONDS = 120  # of one program, on all targets
+Job = tuple[int, tuple[str, ...], tuple]
+Run = Callable[[Job], tuple[int, list[Outcome]]]
 
 
-def _run(job: tuple[int, tuple[str, ...], tuple]) -> tuple[int, list[Outcome]]:
+def _run(job: Job) -> tuple[int, list[Outcome]]:
     seed, targets, steps = job
     signal.alarm(SECONDS)
     try:
@@ -73,11 +80,43 @@ def _give(seed: int, steps: tuple, path: Path | None) -> int:
     return 0
 
 
-def _report(processes: int, jobs) -> int:
+class Worker:
+    """A process that runs programs one after the other; another one where LLVM, or the machine, ends it."""
+
+    def __init__(self, run: Run = _run):
+        self.run, self.process = run, None
+
+    def __call__(self, job: Job) -> tuple[int, list[Outcome]]:
+        if self.process is None:
+            self._start()
+        self.jobs.send(job)
+        try:
+            return self.jobs.recv()
+        except EOFError:
+            self.process.join()
+            ended, self.process = self.process.exitcode, None
+            return job[0], [Outcome("fails", "-", 0, f"the process ended with {ended}")]
+
+    def _start(self) -> None:
+        fork = get_context("fork")
+        self.jobs, theirs = fork.Pipe()
+        self.process = fork.Process(target=self._serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def _serve(self, jobs: Connection) -> None:
+        self.jobs.close()
+        signal.signal(signal.SIGALRM, _expire)
+        with suppress(EOFError):  # there are no more
+            while True:
+                jobs.send(self.run(jobs.recv()))
+
+
+def _report(processes: int, jobs: Iterable[Job]) -> int:
     start, kinds, programs = time.monotonic(), Counter(), 0
-    signal.signal(signal.SIGALRM, _expire)
-    with Pool(processes, initializer=signal.signal, initargs=(signal.SIGALRM, _expire)) as pool:
-        for seed, outcomes in pool.imap_unordered(_run, jobs, chunksize=4):
+    own = threading.local()
+    with ThreadPool(processes, initializer=lambda: setattr(own, "worker", Worker())) as pool:
+        for seed, outcomes in pool.imap_unordered(lambda job: own.worker(job), jobs):
             programs += 1
             kinds.update(outcome.kind for outcome in outcomes)
             for outcome in outcomes:

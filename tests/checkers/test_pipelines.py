@@ -92,6 +92,20 @@ def test_a_sum_that_is_read_before_its_commit():
     refused(module, "waited for")
 
 
+@pytest.mark.parametrize("name", ["f16_columns", "nested"])
+def test_an_end_before_commits_have_given_all_stages_back(name):
+    module = module_of(name, "sm_100")
+    find(module, "producer_tail")[0].detach()
+    refused(module, "nobody waits for the last of them")
+
+
+def test_an_end_that_waits_for_another_stage():
+    module = module_of("f16_columns", "sm_100")
+    [tail] = find(module, "producer_tail")
+    tail.operands[1] = find(module.body.block.first_op, "arith.constant")[0].results[0]
+    refused(module, "producer_tail of item")
+
+
 # ---- products of an agent of their own ---------------------------------------------------------------------------
 @pytest.mark.parametrize("suffix", ["umma_acquire", "umma_commit", "consumer_release"])
 def test_a_step_of_the_ring_of_sums_that_is_missing(suffix):

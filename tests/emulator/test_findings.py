@@ -16,6 +16,16 @@ ld.param.u64 u0, [k_0]; mov.u32 t0, %tid.x; mov.u32 t1, s; setp.ge.u32 p0, t0, 3
 """
 # Finding -> a kernel of 128 threads that does so and then stores 7, its line at fault, and a word of what is said.
 KERNELS = {
+    "copy-not-ordered": (
+        """@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; @!p3 mbarrier.init.shared::cta.b64 [t1], 1;
+        bar.sync 0; ld.shared.b32 t2, [slot]; add.u32 t4, t1, 1024; shr.u32 t4, t4, 4; cvt.u64.u32 u1, t4; or.b64 u1, u1, 0x0000400800000000;
+        @p3 bra W; tcgen05.cp.cta_group::1.32x128b.warpx4 [t2], u1; tcgen05.cp.cta_group::1.32x128b.warpx4 [t2], u1;
+        tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];
+        W: mbarrier.try_wait.parity.shared::cta.b64 p1, [t1], 0; @!p1 bra W;
+        @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "tcgen05.cp still writes"),
+    "exit-before-arrival": (
+        """@!p3 mbarrier.init.shared::cta.b64 [t1], 1;
+        @!p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];""", "a CTA ends before this arrives"),
     "exit-before-read": (
         "@!p3 cp.async.bulk.global.shared::cta.bulk_group [u0+64], [t1], 64;\n@!p3 cp.async.bulk.commit_group;", "bulk copy"),
     "load-not-waited": (

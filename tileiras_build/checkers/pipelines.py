@@ -7,6 +7,7 @@ stage n mod S with phase (n div S) mod 2. Along such a run:
 - the n-th acquire, and the n-th wait, is for item n, and two agents have as many of them;
 - an item is read only after its wait and before its release, and released only when no product that reads it is under way;
 - releases come in order, and early enough: item n is waited for after item n - S is released, else nobody fills it;
+- where commits release items, the agent that fills the stages ends behind the last of them: an arrival may come late;
 - a sum in tensor memory is waited for after what fills it was issued, each time with the other phase;
 - where nobody acquires a stage of a pipeline (sums, left operands that warps write part by part), it is filled again only by an agent
   that has waited for what came after the last item was waited for;
@@ -24,13 +25,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.definition import TableOperation
 from ..dialects.nv_tileas.types import PipelineType
 from ..pipeline.shared.accessors import expect, given, number_of, owner, row
-from .program_paths import LOOPS, kernels_of
+from .assumed_bounds import assumed_bounds
+from .program_paths import kernels_of
 from .program_runs import ProgramRun
 from .tensor_scales import TensorScales
 
@@ -61,7 +63,7 @@ def check_pipelines(module: ModuleOp) -> int:
         for switch in switches:
             places = _Places(_pipelines_of(kernel), _sums_of(kernel), _acquired_in(kernel))
             for trips in (*TRIPS, *_trips_of_groups(kernel)):
-                bounds = _assumed_bounds(kernel, trips)
+                bounds = assumed_bounds(kernel, trips)
                 for arm in ARMS:
                     agents = [_Agent(kernel, trips, arm, places, bounds) for _ in switch.regions]
                     _check(switch, agents)
@@ -79,6 +81,9 @@ def _check(switch: Operation, agents: list[_Agent]) -> None:
         agent.block(region.blocks[0])
     for pipeline in {pipeline for agent in agents for pipeline in (*agent.acquired, *agent.waited)}:
         _check_ends(pipeline, agents)
+    for pipeline in {pipeline for agent in agents for pipeline in agent.committed}:
+        if not any(pipeline in agent.outlasted for agent in agents):
+            agents[0].fail("commits give stages back, and nobody waits for the last of them")
     _check_progress(agents)
     _check_overruns(agents)
 
@@ -189,6 +194,8 @@ class _Agent(ProgramRun):
         self.waited: dict[SSAValue, int] = defaultdict(int)
         self.released: dict[SSAValue, int] = defaultdict(int)
         self.filled: dict[SSAValue, int] = defaultdict(int)
+        self.committed: set[SSAValue] = set()  # pipelines whose items are released by commits
+        self.outlasted: set[SSAValue] = set()
         self.under_way: list[set[tuple[SSAValue, int]]] = []
         self.scales = TensorScales(self)
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # of scales, when an item was filled
@@ -243,6 +250,13 @@ class _Agent(ProgramRun):
         self.events.append(_Event("acquire", pipeline, "release", item + 1 - pipeline.type.stages.data))
         self.acquired[pipeline] += 1
 
+    def outlast(self, op: TableOperation) -> None:
+        """All that was acquired is released before the agent goes on."""
+        pipeline, count = op.pipeline, self.acquired[op.pipeline]
+        self._expect(op, count)
+        self.outlasted.add(pipeline)
+        self.events.append(_Event("outlast", pipeline, "release", count))
+
     def wait(self, op: TableOperation) -> None:
         pipeline, item = op.pipeline, self.waited[op.pipeline]
         self._expect(op, item)
@@ -272,6 +286,10 @@ class _Agent(ProgramRun):
     def _release_item(self, pipeline: SSAValue) -> None:
         self.released[pipeline] += 1
         self.events.append(_Event("release", pipeline))
+
+    def _release_by_commit(self, pipeline: SSAValue) -> None:
+        self.committed.add(pipeline)
+        self._release_item(pipeline)
 
     def _fill_item(self, pipeline: SSAValue) -> None:
         self.readers[pipeline, self.filled[pipeline]] = dict(self.scales.readers)
@@ -319,7 +337,7 @@ class _Agent(ProgramRun):
         self._expect(op, self.released[op.pipeline])
         if op.lhs_scale is not None:
             self._use_scales(op)
-        self._release_item(op.pipeline)
+        self._release_by_commit(op.pipeline)
         if op.ready is not None:
             self._fill_item(op.ready)
         if op.acc_stage is not None:
@@ -376,7 +394,7 @@ class _Agent(ProgramRun):
         self._expect(op, item)
         if item >= self.waited[op.pipeline]:
             self.fail(f"item {item} is released before it is waited for")
-        self._release_item(op.pipeline)
+        self._release_by_commit(op.pipeline)
 
     def meet(self, op: TableOperation) -> None:
         self.scales.meet()
@@ -409,41 +427,6 @@ def _stages(pipeline: SSAValue) -> int:
     return expect(PipelineType, pipeline.type).stages.data
 
 
-def _is_inside_loop(op: Operation) -> bool:
-    around = op.parent_op()
-    while around is not None and around.name not in LOOPS:
-        around = around.parent_op()
-    return around is not None
-
-
-def _assumed_bounds(kernel: Operation, trips: tuple[int, int]) -> dict[SSAValue, int]:
-    """Numbers for the bounds that nothing tells: from 0 in steps of 1, with ``trips`` trips from the first bound.
-
-    A loop may start some steps later than another of the same program, at a sum of that one's bound.
-    """
-    assumed: dict[SSAValue, int] = {}
-    for loop in (op for op in kernel.walk() if op.name == LOOPS[0]):
-        lower, upper, step = loop.operands[:3]
-        for value, number in ((lower, 0), (_first(lower), 0), (step, 1)):
-            assumed.setdefault(value, number)
-        first, width = (_constant(value, assumed[value]) for value in (_first(lower), step))
-        assumed.setdefault(upper, first + trips[_is_inside_loop(loop)] * width)
-    return assumed
-
-
-def _first(value: SSAValue) -> SSAValue:
-    while isinstance(value.owner, Operation) and value.owner.name == "arith.addi":
-        value = value.owner.operands[0]
-    return value
-
-
-def _constant(value: SSAValue, other: int) -> int:
-    """A constant's number, or the other one."""
-    if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
-        return other
-    return expect(IntegerAttr, owner(value).properties["value"]).value.data
-
-
 def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
     """The pipeline of each buffer: the one whose stages the loads to it fill, or of scales what is told behind the store."""
     loads = [row(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
@@ -472,6 +455,7 @@ def _sums_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
 STEPS = {
     PIPELINE + "advance": _Agent.advance,
     PIPELINE + "producer_acquire": _Agent.acquire,
+    PIPELINE + "producer_tail": _Agent.outlast,
     PIPELINE + "consumer_wait": _Agent.wait,
     PIPELINE + "consumer_release": _Agent.release,
     PIPELINE + "producer_commit": _Agent.commit_copies,

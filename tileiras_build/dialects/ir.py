@@ -95,12 +95,11 @@ def _use(op: Operation, operands: Sequence[SSAValue]) -> None:
 
 
 def _results(op: Operation, types: Sequence[Attribute]) -> SSAValues[OpResult]:
-    results: list[OpResult] = []
-    for index, type in enumerate(types):
+    if len(types) == 1:  # as of nearly all: a list would cost as much as the result
         result = _new(OpResult)
-        result._type, result.op, result.index = type, op, index
-        results.append(result)
-    return _values(SSAValues, results)
+        result._type, result.op, result.index = types[0], op, 0
+        return _values(SSAValues, (result,))
+    return _values(SSAValues, [OpResult(type, op, index) for index, type in enumerate(types)])
 
 
 def erase(op: Operation) -> None:

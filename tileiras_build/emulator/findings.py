@@ -14,6 +14,10 @@ from .faults import EmulatorFault, EmulatorWarning
 
 # Name -> what the kernel does, and what the ISA says (sections of PTX ISA 9.0).
 FINDINGS = {
+    "copy-not-ordered": "a `tcgen05.cp` overwrites columns that a product or a copy before it may still use; hardware carries them out in "
+    "turn, the ISA says so of copies before products only (9.7.16.6.2)",
+    "exit-before-arrival": "a CTA ends before the last arrivals of `tcgen05.commit` at its mbarriers, on which nobody waits any "
+    "more; that a later commit has arrived says nothing of an earlier one (9.7.16.6.2)",
     "exit-before-read": "a thread exits while its bulk copy may still read shared memory, without a wait_group; how long "
     "shared memory outlives its CTA is not said (9.7.9.25)",
     "load-not-waited": "tensor memory that a `tcgen05.ld` reads is written or given back before its `tcgen05.wait::ld`; "

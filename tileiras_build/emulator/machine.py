@@ -121,7 +121,6 @@ class Machine:
 
     def finish(self):
         """All threads have exited: nothing of theirs may be in flight or held."""
-        self.waits.check_end()
         if self.tensor:
             self.tensor.finish()
         kept.give("shared memory", self.shared)
@@ -272,6 +271,7 @@ class Machine:
         self.waits.check_exit(group)
         self.alive[group.flat] = False
         self.exits += 1
+        self.waits.check_gone(group)
         for key, groups in self.waiting.items():  # an exited thread is no longer waited for
             self.ready.setdefault(key, []).extend(groups)
         self.waiting.clear()

@@ -11,6 +11,8 @@ halves of 16 lanes of each 32, which is what the products of 64 rows use.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import kept, machine_code
@@ -67,12 +69,16 @@ class Span:
 class Operation:
     """One asynchronous instruction of some CTAs. ``writes`` and ``reads`` are Spans, ``ins`` its instruction."""
 
-    ins = None
+    ins: Any = None
     writes: tuple = ()
     reads: tuple = ()
 
     def run(self, tensor) -> None:
         raise NotImplementedError
+
+    def has_accumulators_of(self, other) -> bool:
+        """Whether both are products with the same accumulators and shape."""
+        return False
 
     def joins(self, earlier) -> bool:
         """Whether this may run together with the operation before it, see ``run_all``."""

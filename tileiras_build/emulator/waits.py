@@ -31,6 +31,10 @@ class Lands(Protocol):
     def land(self, machine) -> None: ...
 
 
+class Arrives:
+    """What is on its way and brings no data, only an arrival at mbarriers of one CTA."""
+
+
 class Waits:
     """Sleepers and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
 
@@ -81,10 +85,11 @@ class Waits:
                 self.machine.push(group)
 
     def revive(self) -> bool:
-        """Nobody can run: land a copy, or let the sleepers' waits fail once. Whether somebody can run now."""
+        """Nobody can run: land copies and what sleepers wait for, or let their waits fail once. Whether somebody can run now."""
         if self.flying:
             before = self.changes
-            self.land(frozenset().union(*(places for places, _ in self.flying)))
+            copies = (places for places, copy in self.flying if not isinstance(copy, Arrives))
+            self.land(frozenset(self.sleepers).union(*copies))
             if self.machine.ready or self.changes != before:
                 return True
         if not self.sleepers or self.revived_at == self.changes:
@@ -117,12 +122,25 @@ class Waits:
             self.machine.options.findings.report("exit-before-read", self.unfinished(unread[0], why))
         group.bulk.land_all(self.machine)
 
-    def check_end(self) -> None:
-        """All threads have exited: nothing may be on its way into their shared memory."""
-        for _, copy in self.flying:
-            if not copy.landed:
-                why = "the kernel ends while this copy to shared memory is in flight (nobody waits for it)"
-                raise self.unfinished(copy, why)
+    def check_gone(self, group) -> None:
+        """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them."""
+        if not self.flying:
+            return
+        machine, words = self.machine, self.machine.shared_size // 8
+        ctas = np.unique(group.flat // machine.threads)
+        gone = frozenset(ctas[~machine.clusters.alive(ctas)].tolist())
+        for places, copy in self.flying if gone else ():
+            if not gone.isdisjoint(place // words for place in places):
+                self.outlived(copy)
+
+    def outlived(self, copy: Lands) -> None:
+        """Fault, or report, what is on its way to shared memory that nobody has any more."""
+        if not isinstance(copy, Arrives):
+            raise self.unfinished(
+                copy, "a CTA ends while this copy to its shared memory is in flight (nobody waits for it)"
+            )
+        why = "a CTA ends before this arrives at its mbarrier (nobody waits for it)"
+        self.machine.options.findings.report("exit-before-arrival", self.unfinished(copy, why))
 
     def unfinished(self, copy, why: str) -> EmulatorFault:
         cta, tid = divmod(int(copy.flat[0]), self.machine.threads)

@@ -62,12 +62,13 @@ def may_be_short(module: ModuleOp, job: Job) -> bool:
 
 def _bytes_wanted(func: Operation) -> int:
     """Of operands of products, which may be held as elements of two bytes or more, and twice the largest tile."""
-    operands = largest = 0
+    operands = 0
+    types: dict[int, Attribute] = {}
     for op in walk(func):
-        largest = max(largest, *(_tile_bytes(result.type) for result in op.results), 0)
+        types |= {id(result._type): result._type for result in op.results}
         if op.name.endswith(".dot"):
             operands += sum(max(_tile_bytes(value.type), 2 * _size(value.type)) for value in op.operands[:2])
-    return operands + 2 * largest
+    return operands + 2 * max(map(_tile_bytes, types.values()), default=0)
 
 
 def _size(type: Attribute) -> int:

@@ -25,7 +25,7 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     def choose(machine):
         nonlocal free
         while True:
-            if held and not machine.ready and not machine.waits.revive():
+            if held and not machine.ready and not machine.waits.revive() and not all_land(machine):
                 free = True
                 while held:
                     machine.push(held.pop())
@@ -34,6 +34,11 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
             if free or not issued or not computes:
                 return group
             held.append(group)
+
+    def all_land(machine) -> bool:
+        """What is issued is done, whether somebody waits for it or not; whether somebody can run now."""
+        machine.waits.land(frozenset().union(*(places for places, _ in machine.waits.flying)))
+        return bool(machine.ready)
 
     def note_issue(memory, operation):
         issue(memory, operation)

@@ -88,6 +88,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 2 : i32} {
       }
       nv_tileas.continue %12 : (i32) -> ()
     }
+    nv_tileas.async.pipeline.producer_tail %4, %9 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
     nv_tileas.yield
   } {
     %16 = arith.constant 0 : i32
@@ -212,6 +213,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
       %12 = nv_tileas.async.pipeline.advance %4, %11 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> i32
       nv_tileas.continue %12 : (i32) -> ()
     }
+    nv_tileas.async.pipeline.producer_tail %4, %9 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
     nv_tileas.yield
   } {
     %13 = arith.constant 0 : i32
@@ -326,6 +328,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32} {
       }
       nv_tileas.continue %12 : (i32) -> ()
     }
+    nv_tileas.async.pipeline.producer_tail %4, %9 : (!nv_tileas.pipeline<#builtin.int<9>>, i32) -> ()
     nv_tileas.yield
   } {
     %16 = arith.constant 0 : i32

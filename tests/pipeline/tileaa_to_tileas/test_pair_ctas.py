@@ -2,11 +2,17 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, disassembled, run
+from tileiras_build.driver import lower
+from tileiras_build.emulator import EmulatorFault
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.text_format import parse, render
+from tileiras_build.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("clustered.py")
 PAIRS = (
@@ -49,6 +55,21 @@ def test_loops_shorter_and_longer_than_the_ring(name, steps):
 @pytest.mark.parametrize(("steps", "blocks"), [(1, 1), (3, 1), (9, 2)])
 def test_sums_that_are_made_again_and_again(steps, blocks):
     check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
+
+
+@pytest.mark.parametrize("name", ["product_tall_2", "pair_persistent_2"])
+def test_each_cta_waits_for_the_last_arrivals_at_its_own_mbarriers(name, monkeypatch):
+    """The commits of the first CTA arrive at the mbarriers of both, whenever; nothing else looks at the last ones."""
+    check(name, (256, 64, 256), (1, 1, 1))
+    artifacts = compiled(KERNELS, name, "sm_100")
+    module = parse(artifacts.tileas.encode())
+    [tail] = [op for op in module.walk() if op.name == "nv_tileas.async.pipeline.producer_tail"]
+    tail.detach()
+    ptx = lower(render(module), "tileas", "ptx", Job(TARGETS["sm_100"]))[".ptx"].decode()
+    changed = SimpleNamespace(ptx=ptx, manifest=artifacts.manifest)
+    monkeypatch.setattr("tests.emulated_kernels.compiled", lambda *_: changed)
+    with pytest.raises(EmulatorFault, match="a CTA ends before this arrives at its mbarrier.*multicast::cluster"):
+        check(name, (256, 64, 256), (1, 1, 1))
 
 
 def test_the_machine_code_is_that_of_pairs():

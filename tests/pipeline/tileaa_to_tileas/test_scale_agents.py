@@ -92,6 +92,12 @@ def test_any_order_of_agents(name, seed, monkeypatch):
     np.testing.assert_array_equal(found, wanted)
 
 
+def _tail(find, producers):
+    """Where the agent that fetches, or one that copies scales, waits for the last stages at its end."""
+    tails = find("async.pipeline.producer_tail")
+    return next(tail for tail in tails if bool(tail.operands[0].owner.attributes.get("producers")) == bool(producers))
+
+
 def without_fence(ptx):
     """Without what makes a copying warp's stores seen by tensor cores."""
     found, count = re.subn(r"fence\.proxy\.async\.shared::cta;(\s+//[^\n]*\s+bar\.warp\.sync)", r"\1", ptx)
@@ -105,6 +111,8 @@ def without_fence(ptx):
         (lambda find: None, without_fence, "no fence.proxy.async before this operation"),
         (lambda find: _erase(_acquire(find)), str, "with no barrier before this write"),
         (lambda find: _erase(find("async.umma_release")[0]), str, "deadlock"),
+        (lambda find: _erase(_tail(find, 0)), str, "a CTA ends before this arrives"),
+        (lambda find: _erase(_tail(find, 1)), str, "a CTA ends before this arrives"),
     ],
 )
 def test_the_emulator_sees_what_is_missing(change, edit, message, monkeypatch):
@@ -194,7 +202,7 @@ def _erase(op):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda find: _erase(find("async.umma_release")[0]), "while 3 others are not released"),
+        (lambda find: _erase(find("async.umma_release")[0]), "waits for ever"),
         (lambda find: _erase(find("async.copy_scales")[0]), "which are not there"),
         (lambda find: _erase(find("async.pipeline.producer_commit")[0]), "filled"),
         (lambda find: _erase(_acquire(find)), "scales are written to stage 0, which is not acquired"),

@@ -213,6 +213,14 @@ ProducerCommitOp = define(
     pure=False,
     facts=SCALAR,
 )
+ProducerTailOp = define(
+    "nv_tileas.async.pipeline.producer_tail",
+    "pipeline token",
+    "",
+    "until all stages have been given back: the last one was the one before the token's",
+    pure=False,
+    facts=SCALAR,
+)
 ConsumerWaitOp = define(
     "nv_tileas.async.pipeline.consumer_wait", "pipeline token", "", "until the stage is full", pure=False, facts=SCALAR
 )
@@ -410,6 +418,7 @@ SCHEDULED = (
     CreatePipelineOp,
     ProducerAcquireOp,
     ProducerCommitOp,
+    ProducerTailOp,
     ConsumerWaitOp,
     ConsumerReleaseOp,
     AdvanceOp,

@@ -16,6 +16,7 @@ from ..emit import items_of
 from ..selection import Selection
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, tensor_of
+from ..waits import Arrives
 from .mbarrier import BarrierSite, change
 from .memory import address_expression
 from .registry import WARP_WIDE, handles, helper
@@ -250,19 +251,31 @@ def handle_fence(e, ins):
 
 # -- commit ------------------------------------------------------------------------------------------
 class Commit(Operation):
-    """Arrives at mbarriers once everything before it has been carried out; ``flat`` are the threads that commit."""
+    """What its arrivals wait for: everything before it in the queue, and nothing in that order (section 9.7.16.6.2).
 
-    def __init__(self, ins, positions, flat):
-        self.ins, self.positions, self.flat, self.landed = ins, positions, flat, False
-        self.clocks = None  # of the race check
+    A commit is ordered behind the operations that its thread has issued, not behind other commits: each of its arrivals,
+    at the mbarrier of one CTA of each cluster, lands when somebody looks there.
+    """
 
-    def land(self, machine):
-        machine.tensor.reach(self)
+    def __init__(self, ins):
+        self.ins = ins
 
     def run(self, memory):
+        """The operations before it have been carried out."""
+
+
+class Arrival(Arrives):
+    """A commit's arrival at the mbarriers ``positions``; ``flat`` are the threads that commit."""
+
+    def __init__(self, commit: Commit, positions, flat, clocks):
+        self.commit, self.ins, self.positions, self.flat = commit, commit.ins, positions, flat
+        self.landed, self.clocks = False, clocks
+
+    def land(self, machine):
+        machine.tensor.reach(self.commit)
         self.landed = True
         arrivals = np.ones(len(self.positions), np.int64)
-        change(memory.machine, self.ins, self.positions, self.flat, arrivals, 0, clocks=self.clocks)
+        change(machine, self.ins, self.positions, self.flat, arrivals, 0, clocks=self.clocks)
 
 
 def handle_commit(e, ins):
@@ -283,11 +296,14 @@ def tensor_commit(site, group, address, multicast, mask):
     index, flat = site.where(group, address, selection)
     if multicast is not None:
         index, flat = in_cluster(group, site.ins, selection, index, flat, multicast)
-    commit = Commit(site.ins, np.asarray(index), np.asarray(flat))
-    if group.machine.race is not None:
-        commit.clocks = group.machine.race.commit_tensor(commit.flat)
-    tensor_of(group.machine).issue(commit)
-    group.machine.waits.fly(commit.positions, commit)
+    index, flat, commit, machine = np.asarray(index), np.asarray(flat), Commit(site.ins), group.machine
+    clocks = None if machine.race is None else machine.race.commit_tensor(flat)
+    tensor_of(machine).issue(commit)
+    ranks = machine.clusters.rank(index // (machine.shared_size // 8))
+    for rank in np.unique(ranks).tolist():
+        there = ranks == rank
+        known = None if clocks is None else clocks[there]
+        machine.waits.fly(index[there], Arrival(commit, index[there], flat[there], known))
 
 
 # -- dispatch ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from .matrix_moves import DECOMPRESS
 from .registry import helper
 from .tcgen05_operands import ROWS32, Issuers, mask_of, require_usable, sides, tensor_address
+from .tcgen05_order import require_order
 
 # Shape and multicast -> lanes of each source row, (copies, rows) (section 9.7.16.9.2).
 COPIES = {
@@ -62,6 +63,7 @@ def tensor_copy(form, group, address, word, mask):
         for side in sides(group.machine, ins, ctas):
             copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
             require_usable(memory, copy)
+            require_order(memory, copy, side, tid)
             if group.machine.race is not None:
                 group.machine.race.tensor_overwritten(ins, copy.writes, [side], ctas, tid)
             memory.issue(copy)

@@ -30,6 +30,7 @@ from .tcgen05 import FORMS
 from .tcgen05_elements import Block, SharedMatrix, blocks_of, decode_cells, is_scattered
 from .tcgen05_forms import Form, Shape, read_form, read_instruction
 from .tcgen05_operands import Issuers, mask_of, require_usable, sides, tensor_address
+from .tcgen05_order import require_order
 
 
 class Product(Operation):
@@ -61,7 +62,7 @@ class Product(Operation):
         self.sources_a, self.sources_b = sources.get("A", []), sources["B"]
         self.span_columns()
         require_usable(memory, self)
-        self.require_order(memory, ctas, tid)
+        require_order(memory, self, ctas, tid)
         if machine.race is not None:
             machine.race.tensor_overwritten(form.ins, self.writes, self.sides, ctas, tid)
 
@@ -110,15 +111,10 @@ class Product(Operation):
         block = self.blocks[0]
         return block.rows.stop - block.rows.start, block.columns.stop - block.columns.start
 
-    def require_order(self, memory, ctas, tid):
-        """Products that write what this one reads are not ordered before it (section 9.7.16.6.2)."""
-        for span in self.reads:
-            if span.of(memory.writing).any() and any(
-                span.overlaps(other, memory.machine.ctas)
-                for earlier in memory.queue if isinstance(earlier, Product) for other in earlier.writes
-            ):  # fmt: skip
-                why = "an earlier tcgen05.mma still writes what this one reads from tensor memory"
-                fault(memory.machine, self.ins, why, ctas[0], tid, span.first)
+    def has_accumulators_of(self, other: Product) -> bool:
+        """Whether two products have the same accumulators and shape."""
+        shapes = [(one.shape.m, one.shape.n, one.form.kind) for one in (self, other)]
+        return self.place == other.place and shapes[0] == shapes[1]
 
     # -- carrying out ----------------------------------------------------------------------------------
     def joins(self, earlier) -> bool:

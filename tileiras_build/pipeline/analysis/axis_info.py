@@ -18,8 +18,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileaa.types import PointerType
-from ..shared.accessors import expect, owner
+from ..shared.accessors import expect, owner, tile_type
 from ..shared.element_types import element_of
+from .kinds import is_tile
 
 # Stands for "any power of two": zero is divisible by all.
 MOST = 1 << 30
@@ -41,7 +42,7 @@ class AxisInfo:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(value.type.get_shape()) if isinstance(value.type, TensorType) else ()
+    return tile_type(value).get_shape() if is_tile(value) else ()
 
 
 def _unknown(value: SSAValue) -> AxisInfo:

@@ -6,6 +6,7 @@ of the hardware are the target's; numbers here are choices, each with its reason
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
@@ -39,14 +40,16 @@ def choose_warps(func: Operation, job: Job) -> int:
     """
     if (chosen := row(func).num_warps) is not None:
         return chosen
-    largest = max((_size(result.type) for op in walk(func) for result in op.results), default=1)
-    steps = ROW_STEPS if reduces_only(func) else STEPS
+    operations = walk(func)
+    types = {id(result._type): result._type for op in operations for result in op.results}
+    largest = max(map(_size, types.values()), default=1)
+    steps = ROW_STEPS if reduces_only(operations) else STEPS
     return next((warps for limit, warps in steps if largest <= limit), MOST_WARPS)
 
 
-def reduces_only(func: Operation) -> bool:
-    """Whether a kernel reduces tiles and multiplies none."""
-    names = {op.name for op in walk(func)}
+def reduces_only(operations: Sequence[Operation]) -> bool:
+    """Whether a kernel of these operations reduces tiles and multiplies none."""
+    names = {op.name for op in operations}
     return "nv_tileas.reduce" in names and "nv_tileas.dot" not in names
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
@@ -23,7 +23,7 @@ from ...dialects.facts import (
 from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout
 from ..shared.accessors import block_of, last_op, owner, parent, row, tile_type
-from .kinds import is_pure, is_tile
+from .kinds import is_pure, is_tile, tiles
 from .memory_order import acquires
 
 # What multiplies: in registers, or with operands in shared memory.
@@ -237,7 +237,7 @@ class ScalarSlice:
             self.lookups.update(found)
             load, indices = row(found[-1]), row(op).indices
             return all(self.add(operand) for operand in (load.view, *load.coords, *indices))
-        if not is_pure(op) or op.regions or any(isinstance(result.type, TensorType) for result in op.results):
+        if not is_pure(op) or op.regions or tiles(op.results):
             return False
         self.needed.add(op)
         return all(self.add(operand) for operand in op.operands)

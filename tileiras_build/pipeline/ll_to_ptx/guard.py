@@ -34,7 +34,7 @@ _ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"([^
 _CONSTRAINT = re.compile(r"(?:[=+]&?)?[bhrlqfdcn0N]|\d+|~\{memory\}|")
 _COLLECTIVE = re.compile(r' asm [^"\n]*"[^"\n]*\.(?:sync|aligned)\b[^\n]*')
 _CALL_GROUP = re.compile(r"\) #(\d+)")
-_CONVERGENT_GROUP = re.compile(r"^attributes #(\d+) = \{[^\n]*\bconvergent\b", re.MULTILINE)
+_CONVERGENT_GROUP = re.compile(r"attributes #(\d+) = \{[^\n]*\bconvergent\b")
 _SHARED_VARIABLE = re.compile(r" addrspace\(3\) (?:global|constant) ([^\n]*)")
 _NO_VALUE = re.compile(r"\b(?:undef|poison|zeroinitializer)\b")
 _PLACED_ALLOCA = re.compile(r"= alloca [^\n]*, addrspace\((\d+)\)")
@@ -84,16 +84,18 @@ def check_intrinsics(text: str, target: Target) -> Iterator[TileirasError]:
 
 def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]:
     known, need = nvvm_need(name)
+    if known and (need is None or target.has(need)):
+        return
     location = _line(text, text.find(f"@llvm.nvvm.{name}"))
-    if not known:
+    if need is not None:
+        yield _beyond(f"llvm.nvvm.{name}", need, target, location)
+    else:
         yield InternalError(
             "intrinsic-unknown",
             f"llvm.nvvm.{name} has no row in the table of intrinsics",
             location=location,
             remedy="add one to book/intrinsics.py: NVVM",
         )
-    elif need is not None and not target.has(need):
-        yield _beyond(f"llvm.nvvm.{name}", need, target, location)
 
 
 def _beyond(operation: str, need: str, target: Target, location: Location) -> Unsupported:
@@ -192,7 +194,8 @@ def _instruction_faults(templates: dict[str, int], text: str, target: Target) ->
 
 def check_convergence(text: str, target: Target) -> Iterator[TileirasError]:
     """Instructions that all threads of a warp execute together, in assembly that LLVM may move under a condition."""
-    convergent = set(_CONVERGENT_GROUP.findall(text))
+    groups = (_CONVERGENT_GROUP.match(line) for _, line in lines_of(text, "attributes #"))
+    convergent = {group[1] for group in groups if group is not None}
     for match in _COLLECTIVE.finditer(text):
         group = _CALL_GROUP.search(match[0])
         if (group is None or group[1] not in convergent) and " convergent" not in match[0]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 from ...errors import InternalError
 from ...manifest_words import VERSION
 from ...occupancy import occupancy
@@ -24,11 +22,12 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
     """
     assembled = assemble(ptx, job, find_ptxas(job.ptxas))
     manifest = manifest_of_ptx(ptx) or {"version": VERSION, "target": job.target.arch, "kernels": {}}
-    return assembled.cubin, complete_manifest(manifest, assembled, job)
+    complete_manifest(manifest, assembled, job)
+    return assembled.cubin, manifest
 
 
-def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
-    """A copy of the manifest as the cubin has it.
+def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> None:
+    """Make the manifest that of the cubin.
 
     ``kernels[name]["resources"]`` join it and, if ptxas had remarks, ``notes``; the offsets of parameters are those of
     the cubin, and a persistent kernel's ``grid`` says how many of its CTAs a multiprocessor holds. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
@@ -37,8 +36,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
     cubin = read_cubin(assembled.cubin)
     if cubin.number != job.target.number:
         raise InternalError("cubin-target", f"ptxas made code for sm_{cubin.number} instead of {job.target.name}")
-    complete = copy.deepcopy(manifest)
-    kernels = complete.setdefault("kernels", {})
+    kernels = manifest.setdefault("kernels", {})
     for name in kernels.keys() - cubin.kernels.keys():
         raise InternalError("manifest-kernel", f"the manifest names kernel {name}, which the cubin lacks")
     for name, taken in cubin.kernels.items():
@@ -55,8 +53,7 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
             "shared": taken.shared,
         }
     if assembled.notes:
-        complete["notes"] = list(assembled.notes)
-    return complete
+        manifest["notes"] = list(assembled.notes)
 
 
 def _check_registers(name: str, threads: int, registers: int, job: Job) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from ...dialects.definition import TableOperation
 from ...dialects.narrowing import Kind, KindOfType, expect, type_of
@@ -31,7 +31,7 @@ def row(op: Operation | Block | None) -> TableOperation:
 
 def owner(value: SSAValue) -> Operation:
     """The operation that gives a value."""
-    return expect(Operation, value.owner)
+    return value.op if isinstance(value, OpResult) else expect(Operation, value.owner)
 
 
 def maker(value: SSAValue) -> TableOperation:
@@ -41,22 +41,22 @@ def maker(value: SSAValue) -> TableOperation:
 
 def parent(op: Operation) -> Operation:
     """The operation in whose region an operation stands."""
-    return expect(Operation, op.parent_op())
+    return given(op.parent_op())
 
 
 def block_of(op: Operation) -> Block:
     """The block in which an operation stands."""
-    return expect(Block, op.parent)
+    return given(op.parent)
 
 
 def following(op: Operation) -> Operation:
     """The operation after one that does not end its block."""
-    return expect(Operation, op.next_op)
+    return given(op.next_op)
 
 
 def last_op(block: Block) -> Operation:
     """The operation that ends a block."""
-    return expect(Operation, block.last_op)
+    return given(block.last_op)
 
 
 def number_of(op: Operation, name: str, absent: int | None = None) -> int:

@@ -87,7 +87,7 @@ def wrapped(value: int, width: int) -> int:
 
 def element_of(type: Attribute) -> Element:
     """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
-    scalar = type.element_type if isinstance(type, TensorType) else type
+    scalar = type.element_type if type.__class__ is TensorType else type
     known = _FLOATS.get(scalar.__class__)
     if known is None and isinstance(scalar, IntegerType) and scalar.signedness.data is Signedness.SIGNLESS:
         known = _INTEGERS.get(scalar.width.data)

@@ -18,6 +18,7 @@ from ...dialects.nv_tileas.ops import (
     AsyncUmmaOp,
     ConsumerWaitOp,
     ProducerAcquireOp,
+    ProducerTailOp,
     UmmaAcquireOp,
     UmmaCommitOp,
 )
@@ -61,12 +62,18 @@ class AgentSlice:
         insert = appender(block)
         tokens = {state: insert(constant_i32(0)) for state in self.states()}
         self._block(body, block, tokens)
+        for state in self.awaited():
+            insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
         block.add_op(YieldOp.make([[]], []))
         return block
 
     def states(self, loop: Operation | None = None) -> list[State]:
         """What the agent has tokens of, or what of it is inside ``loop``."""
         raise NotImplementedError
+
+    def awaited(self) -> list[State]:
+        """What the agent waits for at its end: stages that commits give back, for an arrival may come after the CTA's end."""
+        return []
 
     def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         """In place of an operation that is not cloned."""
@@ -128,6 +135,9 @@ class FetchingAgent(AgentSlice):
 
     def states(self, loop: Operation | None = None) -> list[State]:
         return stages_of(self.rings, loop)
+
+    def awaited(self) -> list[State]:
+        return list(dict.fromkeys(ring.stages for ring in self.rings if ring.consumers))
 
     def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for resident in residents_of(self.rings):

@@ -31,9 +31,9 @@ class HoistViews(EdgePass):
     name = "tileas-hoist-views"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        moved = [op for op in walk(module) if isinstance(op, VIEWS) and _moved_out(op)]
+        moved = [op for op in walk(module) if op.__class__ in VIEWS and _moved_out(op)]
         for func in dict.fromkeys(map(kernel_of, moved)):
-            merge(func.regions[0].blocks[0], lambda op: isinstance(op, VIEWS))
+            merge(func.regions[0].blocks[0], lambda op: op.__class__ in VIEWS)
 
 
 def _moved_out(op: Operation) -> bool:

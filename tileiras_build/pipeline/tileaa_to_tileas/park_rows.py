@@ -39,7 +39,7 @@ class ParkRows(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if is_entry(func) and reduces_only(func) and (rows := rows_of(func.regions[0].blocks[0])) is not None:
+            if is_entry(func) and reduces_only(walk(func)) and (rows := rows_of(func.regions[0].blocks[0])) is not None:
                 _park(func, rows, job)
 
 

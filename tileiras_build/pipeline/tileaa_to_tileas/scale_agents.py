@@ -33,6 +33,10 @@ class CopyingAgent(AgentSlice):
     def states(self, loop: Operation | None = None) -> list[State]:
         return scales_of(self.rings, loop)
 
+    def awaited(self) -> list[State]:
+        """Both operands' scales are given back together."""
+        return self.states() if self.side == SIDES[0] else []
+
     def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         scaled = (ring for ring in self.rings if ring.copies)
         if (ring := next((ring for ring in scaled if op is ring.copies[self.side].load), None)) is None:

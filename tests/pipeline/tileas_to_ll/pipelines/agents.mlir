@@ -290,3 +290,106 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.return
   }
 }
+
+// ---- an_end_that_waits_for_each_stage
+!ring = !nv_tileas.pipeline<#builtin.int<2>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, shared_bytes = 32 : i32} {
+^bb0(%t: i32):
+  %p = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 1024 : i32, shared_offset = 0 : i32} : !ring
+  nv_tileas.agent_switch {
+    nv_tileas.async.pipeline.producer_tail %p, %t : (!ring, i32) -> ()
+    nv_tileas.yield
+  } {
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 160, \22shared_memory\22: {\22static\22: 32, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<32 x i8>
+  llvm.func @k(%a0: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 160>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(0 : i32) : i32
+    %3 = llvm.icmp "eq" %1, %2 : i32
+    %4 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %5 = llvm.mlir.constant(0) : i64
+    %6 = llvm.mlir.constant(1 : i32) : i32
+    %7 = llvm.mlir.constant(8) : i64
+    %8 = llvm.mlir.constant(16) : i64
+    %9 = llvm.mlir.constant(24) : i64
+    %10 = llvm.mlir.constant(5 : i32) : i32
+    %11 = llvm.lshr %1, %10 : i32
+    %12 = llvm.mlir.constant(32 : i32) : i32
+    %13, %14 = gpu.shuffle idx %11, %2, %12 : i32
+    %15 = llvm.mlir.constant(4 : i32) : i32
+    %16 = llvm.icmp "uge" %13, %15 : i32
+    %17 = llvm.mlir.constant(-1 : i32) : i32
+    %18 = llvm.ptrtoint %4 : !llvm.ptr<3> to i32
+    %19 = llvm.mlir.constant(16 : i32) : i32
+    %20 = llvm.mlir.constant(8 : i32) : i32
+    llvm.cond_br %3, ^bb1, ^bb2
+  ^bb1:
+    %21 = llvm.getelementptr %4[%5] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %22 = builtin.unrealized_conversion_cast %21 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %23 = builtin.unrealized_conversion_cast %2 : i32 to index
+    %24 = builtin.unrealized_conversion_cast %6 : i32 to index
+    nvgpu.mbarrier.init %22[%23], %24 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %25 = llvm.getelementptr %4[%7] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %26 = builtin.unrealized_conversion_cast %25 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %26[%23], %24 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %27 = llvm.getelementptr %4[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %28 = builtin.unrealized_conversion_cast %27 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %28[%23], %24 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %29 = llvm.getelementptr %4[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %30 = builtin.unrealized_conversion_cast %29 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %30[%23], %24 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvvm.fence.mbarrier.init
+    llvm.br ^bb2
+  ^bb2:
+    gpu.barrier
+    llvm.cond_br %16, ^bb3, ^bb10
+  ^bb3:
+    %31 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
+    %32 = llvm.extractvalue %31[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %32, ^bb4, ^bb9
+  ^bb4:
+    %33 = llvm.lshr %a0, %6 : i32
+    %34 = llvm.and %a0, %6 : i32
+    %35 = llvm.icmp "ule" %33, %2 : i32
+    %36 = llvm.add %18, %19 : i32
+    %37 = llvm.zext %35 : i1 to i32
+    %38 = llvm.xor %34, %37 : i32
+    %39 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
+    %40 = builtin.unrealized_conversion_cast %39 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %41 = builtin.unrealized_conversion_cast %2 : i32 to index
+    %42 = builtin.unrealized_conversion_cast %38 : i32 to i1
+    llvm.br ^bb5
+  ^bb5:
+    %43 = nvgpu.mbarrier.try_wait.parity %40[%41], %42 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %43, ^bb6, ^bb5
+  ^bb6:
+    nvvm.memory_clobber
+    %44 = llvm.icmp "ule" %33, %6 : i32
+    %45 = llvm.add %18, %20 : i32
+    %46 = llvm.add %45, %19 : i32
+    %47 = llvm.zext %44 : i1 to i32
+    %48 = llvm.xor %34, %47 : i32
+    %49 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
+    %50 = builtin.unrealized_conversion_cast %49 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %51 = builtin.unrealized_conversion_cast %48 : i32 to i1
+    llvm.br ^bb7
+  ^bb7:
+    %52 = nvgpu.mbarrier.try_wait.parity %50[%41], %51 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %52, ^bb8, ^bb7
+  ^bb8:
+    nvvm.memory_clobber
+    llvm.br ^bb11
+  ^bb9:
+    llvm.br ^bb11
+  ^bb10:
+    llvm.br ^bb11
+  ^bb11:
+    llvm.return
+  }
+}

@@ -38,8 +38,8 @@ class ThreadCode:
         self.block = body
         self._blocks: list[Block] = [body]
         # The values that the prologue has, those that the code at hand may use, and what its scope has added to them.
-        self._common: dict[Entry, SSAValue[Any]] = {}
-        self._known: dict[Entry, SSAValue[Any]] = {}
+        self._common: dict[Entry, Any] = {}
+        self._known: dict[Entry, Any] = {}
         self._added: list[Entry] = []
         self._constants: dict[tuple[object, int], SSAValue[Any]] = {}
         # The attributes of every operation that is made: its debug location.
@@ -104,6 +104,13 @@ class ThreadCode:
         self._known[entry] = result
         self._added.append(entry)
         return result
+
+    def reused(self, key: Entry, make: Callable[[], Way]) -> Way:
+        """What ``make`` computes by several operations without effects, reused like the value of one; ``key`` stands for it."""
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = make()
+            self._added.append(key)
+        return known
 
     @contextmanager
     def scope(self) -> Iterator[None]:

@@ -17,7 +17,6 @@ from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....errors import Unsupported
 from ....layouts import LinearLayout
-from ....layouts.linear_layout import unpack
 from ...shared.accessors import number_of, numbers_of, string_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I8, I32, I64
@@ -25,6 +24,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..values.packed_elements import load_packed, store_packed
 from .loaded_words import is_stored_in_words, load_words
+from .positions import Positions
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView, view_of
 
@@ -71,39 +71,7 @@ def padding_bits(element: Element, padding: str) -> int:
         return int(numpy.array(value, dtype).view(numpy.uint8))
 
 
-# ---- positions of registers ----------------------------------------------------------------------
-class Positions:
-    """The coordinates of a thread's registers along each dimension: a part of the thread plus a constant.
-
-    Where bases of threads and registers share bits the parts are joined by XOR, otherwise by addition.
-    """
-
-    def __init__(self, e: KernelEmitter, layout: LinearLayout):
-        self.e, self.layout = e, layout
-        shape = layout.shape
-        lanes = [unpack(image, shape) for image in layout.lanes]
-        warps = [unpack(image, shape) for image in layout.warps]
-        self.thread: list[Value] = [
-            e.linear(tuple(image[dim] for image in lanes), tuple(image[dim] for image in warps))
-            for dim in range(layout.rank)
-        ]
-        self.registers = [unpack(offset, shape) for offset in layout.register_offsets]
-        threads = 0
-        for image in (*layout.lanes, *layout.warps):
-            threads |= image
-        registers = 0
-        for image in layout.registers:
-            registers |= image
-        self.additive = not threads & registers
-
-    def coordinate(self, register: int, dim: int) -> tuple[Value, int]:
-        """(thread part, constant) whose sum is the coordinate."""
-        constant = self.registers[register][dim]
-        if self.additive or constant == 0:
-            return self.thread[dim], constant
-        return self.e.b.xor(self.thread[dim], constant), 0
-
-
+# ---- tiles of views --------------------------------------------------------------------------------
 class TileAddresses:
     """Addresses and masks of the elements of one tile of a view, register by register."""
 
@@ -119,8 +87,10 @@ class TileAddresses:
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
         self.index_type = index_type
         self.dim_map = view.type.dim_map
+        self.strides = [view.memory.strides[dim] for dim in self.dim_map]
         self.positions = Positions(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
+        self.is_sparse = any(isinstance(start, list) for start in self.starts)
         self.element = element_of(view.type.source.element_type)
 
     def _start(self, dim: int, coord: Any) -> Any:
@@ -144,8 +114,20 @@ class TileAddresses:
 
     def address(self, register: int) -> tuple[SSAValue, int]:
         """(pointer, constant byte offset) of a register's element."""
-        offset, varying, constant = self._element_offset(register)
-        return self._pointer(offset, varying), constant * self.element.bytes
+        extras = [self._extra(register, dim) for dim in range(self.layout.rank)]
+        constant = sum(extra * stride for extra, stride in zip(extras, self.strides) if isinstance(stride, int))
+        varying = [extra for extra, stride in zip(extras, self.strides) if not isinstance(stride, int)]
+        key = (self, "pointer", self._thread_part(register), *varying)
+        pointer = self.e.b.reused(key, lambda: self._pointer(*self._element_offset(register)[:2]))
+        return pointer, constant * self.element.bytes
+
+    def _thread_part(self, register: int) -> int:
+        """Registers of one number differ in the constants of their coordinates alone."""
+        return 0 if self.positions.additive and not self.is_sparse else register
+
+    def _extra(self, register: int, dim: int) -> int:
+        """The constant of a register's coordinate."""
+        return 0 if isinstance(self.starts[dim], list) else self.positions.constant(register, dim)
 
     def packed_address(self, register: int) -> tuple[SSAValue, SSAValue]:
         """(pointer to the byte, i8 0 or 4: how far in it the element starts) of a register's 4-bit element."""
@@ -158,13 +140,13 @@ class TileAddresses:
 
     def _element_offset(self, register: int) -> tuple[Value, Value, int]:
         """Three i64 parts of a register's element's distance from the base, in elements; the last is known."""
-        b, memory = self.e.b, self.view.memory
+        b = self.e.b
         offset: Value = 0
         constant = 0
         varying: Value = 0
         for dim in range(self.layout.rank):
             position, extra = self._position(register, dim)
-            stride = memory.strides[self.dim_map[dim]]
+            stride = self.strides[dim]
             offset = b.add(offset, b.mul(self._wide(position), stride, I64), I64)
             if isinstance(stride, int):
                 constant += extra * stride
@@ -202,9 +184,7 @@ class TileAddresses:
         if self.in_bounds[dim]:
             return None
         b, type = self.e.b, self.index_type
-        size = self.view.memory.size(self.e, self.dim_map[dim], type)
-        position, constant = self._position(register, dim)
-        left = b.sub(b.sub(size, position, type), constant, type)
+        left = b.sub(self._left(register, dim), self._extra(register, dim), type)
         return left if type == I32 or isinstance(left, int) else self._saturated(left)
 
     def _saturated(self, value: SSAValue) -> SSAValue:
@@ -216,13 +196,17 @@ class TileAddresses:
         """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
         if self.in_bounds[dim]:
             return None
-        b, memory = self.e.b, self.view.memory
-        type = self.index_type
-        size = memory.size(self.e, self.dim_map[dim], type)
-        position, constant = self._position(register, dim)
+        b, type = self.e.b, self.index_type
         if isinstance(self.starts[dim], list):
-            return b.compare("ult", position, size, type)
-        return b.compare("slt", constant, b.sub(size, position, type), type)
+            size = self.view.memory.size(self.e, self.dim_map[dim], type)
+            return b.compare("ult", self.starts[dim][register], size, type)
+        key = (self, dim, self._thread_part(register))
+        return b.compare("slt", self._extra(register, dim), b.reused(key, lambda: self._left(register, dim)), type)
+
+    def _left(self, register: int, dim: int) -> Value:
+        """How many elements of the tensor follow the thread's part of the register's coordinate."""
+        size = self.view.memory.size(self.e, self.dim_map[dim], self.index_type)
+        return self.e.b.sub(size, self._position(register, dim)[0], self.index_type)
 
 
 def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:

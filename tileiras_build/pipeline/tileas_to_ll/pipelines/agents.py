@@ -226,6 +226,14 @@ def emit_umma_acquire(e: KernelEmitter, op: TableOperation) -> None:
     wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(phase_of(e, op), 1))
 
 
+def emit_producer_tail(e: KernelEmitter, op: TableOperation) -> None:
+    """Each stage: before the token's stage those of its phase, from it on those of the phase before."""
+    current, phase = stage_of(e, op), phase_of(e, op)
+    for stage in range(op.pipeline.type.stages.data):
+        before = e.b.compare("ule", current, stage)
+        wait(e, empty_barrier(e, op, stage), e.b.xor(phase, e.b.cast("zext", before, I32)))
+
+
 def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
     at, first = mbarrier(e, e.b.pointer(full, SHARED))
     e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
@@ -366,6 +374,7 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.pipeline.advance": emit_advance,
     "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
     "nv_tileas.async.pipeline.producer_commit": emit_producer_commit,
+    "nv_tileas.async.pipeline.producer_tail": emit_producer_tail,
     "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
     "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
     "nv_tileas.async.umma_acquire": emit_umma_acquire,

@@ -21,7 +21,7 @@ from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import GLOBAL, I1, I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
-from ..memory.global_memory import Positions
+from ..memory.positions import Positions
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
 from .tiles_in_parts import extract_in_parts, insert_in_parts, slice_start
 
