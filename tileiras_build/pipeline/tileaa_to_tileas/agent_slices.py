@@ -137,7 +137,9 @@ class FetchingAgent(AgentSlice):
         return stages_of(self.rings, loop)
 
     def awaited(self) -> list[State]:
-        return list(dict.fromkeys(ring.stages for ring in self.rings if ring.consumers))
+        emptied = [ring for ring in self.rings if ring.consumers]
+        kept = [ring.resident for ring in emptied if ring.resident is not None and ring.resident.loops]
+        return list(dict.fromkeys(user.stages for user in (*emptied, *kept)))
 
     def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for resident in residents_of(self.rings):
