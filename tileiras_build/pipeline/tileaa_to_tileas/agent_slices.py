@@ -139,7 +139,8 @@ class FetchingAgent(AgentSlice):
     def awaited(self) -> list[State]:
         emptied = [ring for ring in self.rings if ring.consumers]
         kept = [ring.resident for ring in emptied if ring.resident is not None and ring.resident.loops]
-        return list(dict.fromkeys(user.stages for user in (*emptied, *kept)))
+        found: list[State] = [*(ring.stages for ring in emptied), *(resident.stages for resident in kept)]
+        return list(dict.fromkeys(found))
 
     def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for resident in residents_of(self.rings):
