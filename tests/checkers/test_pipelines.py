@@ -141,3 +141,36 @@ def test_agents_that_wait_for_each_other():
     commit.parent.insert_op_after(acquire, commit)
     assert commit.ready is create.result
     refused(module, "not acquired|for ever")
+
+
+def chained():
+    return scheduled_case(KERNELS.with_name("overlapped_products.py"), "squared", "sm_100")
+
+
+def parts_of(module):
+    return [op for op in find(module, "tmem_store") if "part" in op.attributes]
+
+
+def test_a_left_operand_in_parts():
+    assert check_pipelines(chained()) > 0
+
+
+def test_a_part_that_is_written_twice():
+    module = chained()
+    parts_of(module)[1].attributes["part"] = IntegerAttr(0, i32)
+    refused(module, "part 0 is written as item 1")
+
+
+def test_a_part_that_is_never_written():
+    module = chained()
+    parts_of(module)[-1].detach()
+    refused(module, "part 0 is written as item 1|waits for ever")
+
+
+def test_parts_that_are_written_before_the_last_ones_were_waited_for():
+    """Nobody acquires them: what keeps the warps that compute is that they wait for the next scores."""
+    module = chained()
+    first = parts_of(module)[0]
+    for wait in [op for op in first.parent.ops if op.name.endswith("consumer_wait")]:
+        wait.detach()
+    refused(module, "item 0 is filled again before it is waited for")

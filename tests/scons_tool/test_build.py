@@ -341,7 +341,7 @@ def test_two_kernels_of_one_name_are_refused(project):
         ("serializer=gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
         (
             "ms=90",
-            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, fp8_sum_k, tile_group, persistent, build_dir, "
+            "unknown option ms=; did you mean sm? use one of sm, opt, lineinfo, debug, strategy, serializer, fp8_sum_k, tile_group, persistent, exp2_polynomial, build_dir, "
             "ptxas, libdevice, nvcc, nvcc_flags, cache, explain, prune, executor",
         ),
     ],

@@ -29,6 +29,7 @@ def signatures(**options: str) -> dict[str, dict]:
         ({"serializer": "libnvvm"}, ["tileas", "ptx"]),
         ({"fp8_sum_k": "64"}, ["tileas"]),
         ({"tile_group": "8"}, ["tileaa"]),
+        ({"exp2_polynomial": "4"}, ["ll"]),
         ({"persistent": "1"}, ["tileaa"]),
         ({"lineinfo": "yes"}, ["tileaa", "tileas", "ll"]),  # what later stages ask is in the text
         ({"build_dir": "elsewhere"}, []),

@@ -9,6 +9,8 @@ stage n mod S with phase (n div S) mod 2. Along such a run:
 - releases come in order, and early enough: item n is waited for after item n - S is released, else nobody fills it;
 - where commits release items, the agent that fills the stages ends behind the last of them: an arrival may come late;
 - a sum in tensor memory is waited for after what fills it was issued, each time with the other phase;
+- where nobody acquires a stage of a pipeline (sums, left operands that warps write part by part), it is filled again only by an agent
+  that has waited for what came after the last item was waited for;
 - scales in tensor memory are those of a product's iteration, and not overwritten too early (``tensor_scales.py``);
 - where an agent of its own issues products, its sums are items too: a product adds to the one that is acquired and not
   yet filled, each is filled once, and the agents that compute read one that they waited for and did not release. All
@@ -59,7 +61,7 @@ def check_pipelines(module: ModuleOp) -> int:
         switches = [op for op in kernel.walk() if op.name == "nv_tileas.agent_switch"]
         count += sum(op.name == PIPELINE + "create" for op in kernel.walk())
         for switch in switches:
-            places = _Places(_pipelines_of(kernel), _sums_of(kernel))
+            places = _Places(_pipelines_of(kernel), _sums_of(kernel), _acquired_in(kernel))
             for trips in (*TRIPS, *_trips_of_groups(kernel)):
                 bounds = assumed_bounds(kernel, trips)
                 for arm in ARMS:
@@ -83,6 +85,7 @@ def _check(switch: Operation, agents: list[_Agent]) -> None:
         if not any(pipeline in agent.outlasted for agent in agents):
             agents[0].fail("commits give stages back, and nobody waits for the last of them")
     _check_progress(agents)
+    _check_overruns(agents)
 
 
 def _check_ends(pipeline: SSAValue, agents: list[_Agent]) -> None:
@@ -101,19 +104,43 @@ def _check_ends(pipeline: SSAValue, agents: list[_Agent]) -> None:
 def _check_progress(agents: list[_Agent]) -> None:
     """Let each agent go on while what it waits for has happened: it waits in vain only if all are at their ends."""
     done = _Done(agents)
-    at = [0] * len(agents)
-    moving = True
-    while moving:
-        moving = False
-        for number, agent in enumerate(agents):
-            while at[number] < len(agent.events) and agent.events[at[number]].may_happen(done):
-                done.add(number, agent.events[at[number]])
-                at[number] += 1
-                moving = True
+    at = _go_on(agents, done, [len(agent.events) for agent in agents], [0] * len(agents))
     for number, agent in enumerate(agents):
         if at[number] < len(agent.events):
             event = agent.events[at[number]]
             agent.fail(f"{event.kind} of item {done.count(event.kind, event.pipeline)} waits for ever")
+
+
+def _go_on(agents: list[_Agent], done: _Done, ends: list[int], begun: list[int]) -> list[int]:
+    """How many of their events agents come to, each of them up to an end, where so many have happened."""
+    at = list(begun)
+    moving = True
+    while moving:
+        moving = False
+        for number, agent in enumerate(agents):
+            while at[number] < ends[number] and agent.events[at[number]].may_happen(done):
+                done.add(number, agent.events[at[number]])
+                at[number] += 1
+                moving = True
+    return at
+
+
+def _check_overruns(agents: list[_Agent]) -> None:
+    """Hold an agent before it waits for an item that nobody acquires: no other fills the stage of that item again."""
+    for number, agent in enumerate(agents):
+        if any(map(agent.waits_alone, agent.events)):
+            _hold(agents, number)
+
+
+def _hold(agents: list[_Agent], number: int) -> None:
+    """Step by step one agent, and before each step the others as far as they come."""
+    held, done = agents[number], _Done(agents)
+    ends, at = [len(agent.events) for agent in agents], [0] * len(agents)
+    for place, event in enumerate(held.events):
+        if held.waits_alone(event):
+            at = _go_on(agents, done, [*ends[:number], place, *ends[number + 1 :]], at)
+            if done.count("fill", event.pipeline) >= event.count + _stages(event.pipeline):
+                held.fail(f"item {event.count - 1} is filled again before it is waited for")
 
 
 class _Done:
@@ -147,10 +174,11 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Places:
-    """The pipelines of a kernel's buffers, and of its tiles of sums that have stages."""
+    """The pipelines of a kernel's buffers, and of its tiles of sums that have stages; those that somebody acquires stages of."""
 
     pipelines: dict[SSAValue, SSAValue]
     sums: dict[SSAValue, SSAValue]
+    acquired: set[SSAValue]
 
 
 class _Agent(ProgramRun):
@@ -173,7 +201,7 @@ class _Agent(ProgramRun):
         self.readers: dict[tuple[SSAValue, int], dict] = {}  # of scales, when an item was filled
         self.copied: dict[SSAValue, SSAValue] = {}  # the pipeline of each tile of scales that is copied
         self.events: list[_Event] = []
-        self.pipelines, self.sums, self.assumed = places.pipelines, places.sums, assumed
+        self.pipelines, self.sums, self.reused, self.assumed = places.pipelines, places.sums, places.acquired, assumed
         for op in kernel.regions[0].blocks[0].ops:
             self.step(op)
 
@@ -192,6 +220,10 @@ class _Agent(ProgramRun):
             step(self, row(op))
         elif len(op.results) == 1:
             self.numbers[op.results[0]] = self.number(op)
+
+    def waits_alone(self, event: _Event) -> bool:
+        """Whether it waits for what another agent fills and nobody acquires."""
+        return event.kind == "wait" and event.pipeline not in self.reused and event.pipeline not in self.filled
 
     # ---- events ------------------------------------------------------------------------------------------------
     def advance(self, op: TableOperation) -> None:
@@ -231,7 +263,7 @@ class _Agent(ProgramRun):
         if pipeline in self.filled and self.filled[pipeline] <= item:
             self.fail(f"sum {item} is waited for before its products are issued")
         stages = pipeline.type.stages.data
-        if pipeline not in self.filled and item - self.released[pipeline] >= stages:
+        if pipeline in self.reused and pipeline not in self.filled and item - self.released[pipeline] >= stages:
             self.fail(f"item {item} is waited for while {stages} others are not released")
         self.events.append(_Event("wait", pipeline, "fill", item + 1))
         self.scales.finish(self.readers.pop((pipeline, item), {}))
@@ -300,6 +332,8 @@ class _Agent(ProgramRun):
         if op.waits:
             self.wait(op)
         self._items(op)
+        if op.pipeline is None:
+            return  # of several parts, the last one gives the stage back
         self._expect(op, self.released[op.pipeline])
         if op.lhs_scale is not None:
             self._use_scales(op)
@@ -369,6 +403,8 @@ class _Agent(ProgramRun):
         """A tile in tensor memory that has stages is that of an item which was waited for and is not released."""
         if "line_dim" in op.attributes:
             return self.scales.store(op)
+        if op.name == TMEM_STORE and op.part is not None:
+            self._fill_part(op)
         tile = op.dest if op.name == TMEM_STORE else op.operands[0]
         if tile not in self.sums:
             return
@@ -376,6 +412,11 @@ class _Agent(ProgramRun):
         held = range(self.released[pipeline], self.waited[pipeline])
         if all(item % _stages(pipeline) != stage for item in held):
             self.fail(f"{op.name} of stage {stage}, which holds no sum that was waited for and is not released")
+
+    def _fill_part(self, op: TableOperation) -> None:
+        if (item := self.filled[op.filled]) % _stages(op.filled) != op.part:
+            self.fail(f"part {op.part} is written as item {item}")
+        self._fill_item(op.filled)
 
 
 def _producers(pipeline: SSAValue) -> int:
@@ -392,6 +433,11 @@ def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
     stores = [row(op) for op in kernel.walk() if op.name == STORE_SCALES]
     told = {store.buffer: row(store.next_op).pipeline for store in stores}
     return {load.buffer: load.pipeline for load in loads} | told
+
+
+def _acquired_in(kernel: Operation) -> set[SSAValue]:
+    """The pipelines of which an agent waits until a stage is empty."""
+    return {row(op).pipeline for op in kernel.walk() if STEPS.get(op.name) in (_Agent.acquire, _Agent.reuse)}
 
 
 def _sums_of(kernel: Operation) -> dict[SSAValue, SSAValue]:

@@ -75,6 +75,7 @@ WORDS: dict[str, Callable[[], list[str]]] = {
     "FP8_SUM_K": partial(_tuning, "fp8_sum_k"),
     "TILE_GROUP": partial(_tuning, "tile_group"),
     "PERSISTENT": partial(_tuning, "persistent"),
+    "EXP2_POLYNOMIAL": partial(_tuning, "exp2_polynomial"),
     "FINDING": _findings,
     "VERSION": _versions,
 }

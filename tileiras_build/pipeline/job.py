@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput
-from .tuning import FP8_SUM_K, PERSISTENT, TILE_GROUP, TUNING
+from .tuning import EXP2_POLYNOMIAL, FP8_SUM_K, PERSISTENT, TILE_GROUP, TUNING
 
 if TYPE_CHECKING:
     from ..targets import Target
@@ -39,6 +39,7 @@ class Job:
     fp8_sum_k: int = FP8_SUM_K.default
     tile_group: int = TILE_GROUP.default
     persistent: int = PERSISTENT.default
+    exp2_polynomial: int = EXP2_POLYNOMIAL.default
 
     def __post_init__(self) -> None:
         for row in TUNING:

@@ -164,7 +164,7 @@ STAGES: tuple[Stage, ...] = (
         ".ll",
         "LLVM IR text",
         "tileiras_build.pipeline.tileas_to_ll:lower",
-        options=("opt_level", "lineinfo", "debug"),
+        options=("opt_level", "lineinfo", "debug", "exp2_polynomial"),
         sources=_RUN,
         libraries=_IR_LIBRARIES,
     ),

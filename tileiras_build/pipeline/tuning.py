@@ -70,7 +70,14 @@ PERSISTENT = Tuning(
     (0, 1),
     is_launched=True,
 )
-TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP, PERSISTENT)
+EXP2_POLYNOMIAL = Tuning(
+    "exp2_polynomial",
+    "how many of 16 powers of two (exp2 in f32 that flushes subnormal numbers) between the products of attention on sm_100 are "
+    "polynomials, which is faster and less accurate",
+    0,
+    (0, 2, 4, 6),
+)
+TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP, PERSISTENT, EXP2_POLYNOMIAL)
 BY_NAME = {row.name: row for row in TUNING}
 
 

@@ -43,6 +43,32 @@ def add_squares(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def continued(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """The same, added to what is there."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.load(out, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def powered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = 2 ** (q @ k.T) @ v."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma(ct.exp2(scores, flush_to_zero=True).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
 squared = ct.kernel(add_squares)
 crowded = ct.kernel(add_squares, occupancy=2)  # two blocks share a multiprocessor: each has room for one stage
 
@@ -239,6 +265,8 @@ CASES = [
     _case("weighted_bf16", weighted, "bfloat16", (64, 128, 64)),
     _case("squared", squared, "float16", (128, 64, 64)),
     _case("squared_short", squared, "float16", (64, 64, 64)),
+    _case("powered", powered, "float16", (128, 64, 64)),
+    _case("continued", continued, "float16", (128, 64, 64)),
     _case("squared_persistent", squared_persistent, "float16", (128, 128, 64)),
     _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
     _case("of_two", of_two, "float16", (64, 32, 64)),

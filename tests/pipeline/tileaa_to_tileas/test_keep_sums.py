@@ -64,7 +64,46 @@ def test_left_operands_take_the_columns_of_the_scores_and_nothing_else_is_carrie
     assert [re.search(rf"nv_tileas\.{what}\b", loop(name)) is not None for what in ("tmem_scale", "tmem_load")] == [
         True
     ] * 2
-    assert loop(name).count("nv_tileas.barrier") == 1
+    assert not re.search(r"nv_tileas\.(barrier|async\.umma)\b", loop(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_left_operands_are_written_and_multiplied_in_parts(name):
+    """What is not needed for them, as the sum of a row, is computed behind the last part."""
+    found = re.findall(r"nv_tileas\.(tmem_\w+|reduce)\b", loop(name))
+    assert found == ["tmem_load", "reduce", "tmem_scale", "tmem_store", "tmem_store", "reduce"]
+    issued = re.findall(r"async\.umma .*?(?:part = array<i64: (\d, \d)>|, loc)", tileas(name))
+    assert issued == ["", "0, 2", "1, 2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_keys(name):
+    """Turns without a product: the next sum, of nothing, is not complete before the last one was read."""
+    q = np.ones((256, 64), np.float16)
+    keys = q[:0]
+    out = np.full((256, 64), np.nan, np.float32)
+    found = run(KERNELS, name, "sm_100", [q, keys, keys, out], (1 if name.endswith("tall") else 2, 1, 1))[3]
+    np.testing.assert_array_equal(found, np.zeros((256, 64)))
+
+
+def test_a_sum_may_start_from_a_tile():
+    rng = np.random.default_rng(5)
+    q, k, v = (rng.integers(-1, 2, (rows, 64)).astype(np.float16) for rows in (128, 192, 192))
+    start = rng.integers(-9, 9, (128, 64)).astype(np.float32)
+    assert tileas("continued").count("part = array") == 2
+    found = run(KERNELS, "continued", "sm_100", [q, k, v, start.copy()], (1, 1, 1))[3]
+    np.testing.assert_array_equal(found, (q.astype(np.float64) @ k.T) ** 2 @ v + start)
+
+
+def test_jumps_keep_parts_from_being_computed_together():
+    text = compiled(KERNELS, "weighted", "sm_100").ptx
+    assert text.count("trap;") == 2
+
+
+def test_ptxas_sees_that_one_thread_issues_products():
+    """It does not where a loop, here a wait, is the first thing that this thread does."""
+    text = compiled(KERNELS, "weighted", "sm_100").ptx
+    assert re.search(r"tcgen05\.fence::after_thread_sync;\n\$\w+:\n[^$]*mbarrier\.try_wait", text)
 
 
 def test_two_ctas_find_room():

@@ -315,11 +315,12 @@ TmemLoadOp = define(
 )
 TmemStoreOp = define(
     "nv_tileas.tmem_store",
-    "value dest enabled? stage?",
+    "value dest enabled? stage? filled?",
     "",
-    "write a tile, or the one of a stage, from registers, or nothing where not enabled",
+    "write a tile, or the one of a stage, from registers, or nothing where not enabled; ``part``: of as many parts of its columns "
+    "as the pipeline ``filled`` has stages this one, whose stage each warp then fills",
     pure=False,
-    attributes={"line_dim": I32.optional()},
+    attributes={"line_dim": I32.optional(), "part": I32.optional()},
     facts=OWN,
 )
 TmemScaleOp = define(
@@ -355,8 +356,8 @@ AsyncUmmaOp = define(
     "empties the stage of the pipeline, and fills ready",
     pure=False,
     # ``waits``: it first waits for the stage, which no other thread reads. ``scale_turn``: the iteration's number in the ring of
-    # groups of scales.
-    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "waits": FLAG},
+    # groups of scales. ``part``: number and count of parts along k, of which it multiplies one.
+    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "waits": FLAG, "part": I64S.optional()},
     facts=SCALAR,
 )
 UmmaCommitOp = define(

@@ -36,6 +36,9 @@ PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed
 # (specification of mmaf_scaled). Where the elements are not read in pairs, they are scaled first, with the sign.
 UNSIGNED_SCALE, SIGNED_SCALE = "f8E8M0FNU", "f8E4M3FN"
 
+# Elements along k of each part of a left operand, whole instructions of all types, and the most parts.
+PART_K, MOST_PARTS = 32, 2
+
 
 @cache
 def atoms_by_name(target: Target) -> dict[str, MmaAtom]:
@@ -185,6 +188,11 @@ class PartialSums(NamedTuple):
 def partial_sums(op: TableOperation) -> PartialSums | None:
     """Those of a product; None where one sum is enough."""
     return PartialSums(*op.partial_sums) if op.partial_sums else None
+
+
+def left_parts(product: TableOperation) -> int:
+    """In how many parts along k a left operand that threads compute goes to tensor memory: the first are multiplied meanwhile."""
+    return max(1, min(MOST_PARTS, k_of(product) // PART_K))
 
 
 def k_of(op: TableOperation) -> int:

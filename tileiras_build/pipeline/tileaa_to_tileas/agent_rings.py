@@ -46,12 +46,21 @@ class Fetch:
 
 
 @dataclass(eq=False)
+class Left:
+    """A left operand that warps write to tensor memory in ``parts`` along k, each a stage of the pipeline."""
+
+    pipeline: SSAValue
+    parts: int
+
+
+@dataclass(eq=False)
 class Sum:
     """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
 
     ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
     one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where an agent
-    of its own issues the products, the accumulators are a ring that the agents which compute release.
+    of its own issues the products, the accumulators are a ring that the agents which compute release, or ``written`` says
+    how that agent learns of the left operand.
     """
 
     running: bool
@@ -61,6 +70,7 @@ class Sum:
     left: SSAValue | None
     scales: list[SSAValue] = field(default_factory=list)
     held: SSAValue | None = None
+    written: Left | None = None
 
 
 @dataclass(eq=False)
@@ -172,7 +182,7 @@ class Ring:
 
 
 # Where an agent stands in the stages of each ring, of scales, and in each sum.
-State = Stages | Sum | ScaleRing
+State = Stages | Sum | ScaleRing | Left
 Tokens = dict[State, SSAValue]
 
 
@@ -203,6 +213,12 @@ def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
     """The sums in tensor memory, or those that are waited for inside ``loop``."""
     summed = [ring for ring in rings if ring.summed is not None]
     return list(dict.fromkeys(ring.sum for ring in summed if loop is None or loop in ring.sum_loops))
+
+
+def lefts_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
+    """The left operands that warps write part by part, or those of them that are written inside ``loop``."""
+    written = [(ring, ring.sum.written) for ring in rings if ring.summed is not None]
+    return list(dict.fromkeys(left for ring, left in written if left and (loop is None or loop in ring.loops)))
 
 
 def scales_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:

@@ -137,7 +137,10 @@ class FetchingAgent(AgentSlice):
         return stages_of(self.rings, loop)
 
     def awaited(self) -> list[State]:
-        return list(dict.fromkeys(ring.stages for ring in self.rings if ring.consumers))
+        emptied = [ring for ring in self.rings if ring.consumers]
+        kept = [ring.resident for ring in emptied if ring.resident is not None and ring.resident.loops]
+        found: list[State] = [*(ring.stages for ring in emptied), *(resident.stages for resident in kept)]
+        return list(dict.fromkeys(found))
 
     def act(self, op: TableOperation, insert: Insert, tokens: Tokens) -> None:
         for resident in residents_of(self.rings):

@@ -8,8 +8,8 @@ Out:   ``rescaled`` on the second product: its sum stays in tensor memory, and i
        row, and ``occupancy`` where two CTAs have a tile of 128 rows each.
 After: select_async (it chooses where this does not). Before: apply_scales, assign_layouts.
 Sound: a factor of 1 leaves a number as it is. A thread writes the left operand over scores of its own row alone, which it
-       holds in registers by then. Products of one thread are done in the order in which they are issued, so the next
-       scores come after the product that reads what they overwrite.
+       holds in registers by then. Products of one thread (``chained_agents.py``) are done in the order in which they are
+       issued, so the next scores come after the product that reads what they overwrite.
 """
 
 from __future__ import annotations

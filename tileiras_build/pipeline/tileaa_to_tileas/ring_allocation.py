@@ -23,7 +23,7 @@ from ..analysis.budget import (
     most_stages,
     resident_ctas,
 )
-from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
+from ..analysis.dot_atoms import left_parts, scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
 from ..analysis.scale_groups import groups_copied, groups_multiplied
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
@@ -32,7 +32,7 @@ from ..job import Job
 from ..savings import SAVINGS
 from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
-from .agent_rings import Fetch, Ring, ScaleRing, Stages, Sum, residents_of
+from .agent_rings import Fetch, Left, Ring, ScaleRing, Stages, Sum, residents_of
 from .copied_loads import copied_load
 from .inserted import insert_before
 from .parts_of_conversions import limit_parts
@@ -45,8 +45,10 @@ SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
 class RingAllocation:
     """Shared memory and tensor memory of all rings, made at the end of what all agents share (``entry``)."""
 
-    def __init__(self, func: Operation, job: Job, warps: int, rings: list[Ring], issues_apart: bool):
-        self.func, self.job, self.warps, self.issues_apart = func, job, warps, issues_apart
+    def __init__(
+        self, func: Operation, job: Job, warps: int, rings: list[Ring], issues_apart: bool, chained: bool = False
+    ):
+        self.func, self.job, self.warps, self.issues_apart, self.chained = func, job, warps, issues_apart, chained
         self.rings, self.groups = rings, _groups(rings)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share a multiprocessor
@@ -58,7 +60,7 @@ class RingAllocation:
         """``body``: the program of the threads that compute."""
         stages = self._choose_stages(body)
         for resident in residents_of(self.rings):
-            resident.allocated = self._create([resident.fetch], 1, self.warps)
+            resident.allocated = self._create([resident.fetch], 1, 1 if self.chained else self.warps)
         for first, *others in self.groups:
             first.allocated = self._create_stages(first, stages)
             for ring in (first, *others):
@@ -198,8 +200,14 @@ class RingAllocation:
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
         running = only_accumulates(ring.product) or ring.product.rescaled
         waited = only_accumulates(ring.product) and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
-        pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
-        return Sum(running, waited, pipeline, tile, operand)
+        kept = self.chained and ring.product.rescaled
+        pipeline = self._pipeline(buffers, self.warps if self.issues_apart or kept else 1, 0)
+        written = self._written(ring) if kept else None
+        return Sum(running, waited, pipeline, tile, operand, written=written)
+
+    def _written(self, ring: Ring) -> Left:
+        parts = left_parts(ring.product)
+        return Left(self._pipeline(parts, 1, 0, producers=self.warps), parts)
 
 
 class _Columns:

@@ -7,7 +7,8 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
        warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
        tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
-       are a ring, too, of two buffers where there is room, and the last region only reads them. Where these products have
+       are a ring, too, of two buffers where there is room, and the last region only reads them. Such a region issues the
+       chained products whose sums stay in tensor memory, too (chained_agents.py). Where products have
        scales that a warp can load in vectors, two regions behind it do so (scale_agents.py), and the one that issues copies
        them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
@@ -43,6 +44,7 @@ from ..shared.accessors import given, last_op, owner, row
 from ..shared.optimization_hints import occupancy
 from .agent_rings import Ring, residents_of, set_residents
 from .agent_slices import FetchingAgent, IssuingAgent
+from .chained_agents import ChainIssuer, ChainReader, are_chained
 from .computing_agent import ComputingAgent
 from .inserted import insert_before
 from .ring_allocation import RingAllocation
@@ -83,7 +85,8 @@ class _Specializer:
         gains = any(len(ring.loops) > 1 or ring.copies for ring in self.rings)
         self.issues_apart = gains and all(map(_fills_sums, self.rings)) and self._has_registers()
         self.copies = [copy for ring in self.rings for copy in ring.copies if self.issues_apart]
-        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart)
+        self.chained = are_chained(self.rings)
+        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart, self.chained)
 
     def run(self) -> None:
         self._set_warps()
@@ -95,14 +98,21 @@ class _Specializer:
         body = self._outline(self._slice(moved).lookups)
         self.allocation.run(body)
         agents = [FetchingAgent(self.rings, fetched).run(body)]
-        if self.issues_apart:
-            agents.append(IssuingAgent(self.rings, self._slice([])).run(body))
+        if self.issues_apart or self.chained:
+            issuing = ChainIssuer if self.chained else IssuingAgent
+            agents.append(issuing(self.rings, self._slice([])).run(body))
         for side in SIDES if self.copies else ():
             scales = self._slice([ring.copies[side].load for ring in self.rings if ring.copies])
             agents.append(CopyingAgent(self.rings, scales, side).run(body))
-        (SumReader if self.issues_apart else ComputingAgent)(self.rings).run(body)
+        self._computing(self.rings).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         insert_before(switch, last_op(self.entry))
+
+    @property
+    def _computing(self) -> type[ComputingAgent]:
+        if self.chained:
+            return ChainReader
+        return SumReader if self.issues_apart else ComputingAgent
 
     @property
     def _sum_words(self) -> int:
@@ -125,7 +135,7 @@ class _Specializer:
 
     def _set_warps(self) -> None:
         divided = divides_registers(self.func, self.job, self.warps)
-        agents = 1 + self.issues_apart + (len(SIDES) if self.copies else 0)
+        agents = 1 + (self.issues_apart or self.chained) + (len(SIDES) if self.copies else 0)
         self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
             apart = given(self.copying) if self.copies else FETCHING_REGISTERS

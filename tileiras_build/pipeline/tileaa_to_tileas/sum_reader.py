@@ -45,7 +45,7 @@ def _take_sum(ring: Ring, loop: TableOperation, tokens: Tokens) -> None:
     token, result, insert = tokens[sum], loop.results[index], inserter(loop)
     insert(ConsumerWaitOp.make([sum.pipeline, token], []))
     stage = stage_of(insert, sum.pipeline, token)
-    insert(TmemStoreOp.make([loop.initial[index], sum.tile, insert(never_runs(loop)), stage], []))
+    insert(TmemStoreOp.make([loop.initial[index], sum.tile, insert(never_runs(loop)), stage, None], []))
     result.replace_all_uses_with(insert(TmemLoadOp.make([sum.tile, stage], [result.type])))
     insert(ConsumerReleaseOp.make([sum.pipeline, token, None], []))
     tokens[sum] = insert(AdvanceOp.make([sum.pipeline, token], [i32]))

@@ -63,10 +63,11 @@ class TensorMemorySums:
         """After the loop: wait for the last product, and read what has come together."""
         for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
             sum, result = ring.sum, old.results[index]
-            _start_from(old.initial[index], sum, loop)
+            if not store_initial(old.initial[index], sum, loop):
+                _meet(loop)
             if not sum.waited:
                 insert_before(UmmaCommitOp.make([sum.pipeline], []), old)
-                _wait(sum, old, tokens)
+                wait_for_sum(sum, old, tokens)
             result.replace_all_uses_with(insert_before(TmemLoadOp.make([sum.tile], [result.type]), old))
             if ring.used_again:
                 _meet(old)  # before the next round overwrites what others still read
@@ -77,7 +78,7 @@ class TensorMemorySums:
         product, sum = ring.product, ring.sum
         operands, stages, kept = operands_of(ring, stage)
         if product.rescaled:
-            _rescale(ring)
+            rescale(ring)
         if sum.left is not None:
             operands[0] = sum.left
             _store_left(ring)
@@ -100,7 +101,7 @@ class TensorMemorySums:
         told = tensor_values(product) | {"waits": ring.waits_alone}
         insert_before(AsyncUmmaOp.make(read, [], kept, **told), product)
         if ready is not None:
-            _wait(sum, product, tokens)
+            wait_for_sum(sum, product, tokens)
         product.result.replace_all_uses_with(product.acc if sum.running else _read_sum(ring))
 
     def _whether_to_add(self, ring: Ring) -> SSAValue:
@@ -120,17 +121,15 @@ class TensorMemorySums:
         return insert_before(is_later(loop, block.args[0]) if starts_from_zero else constant_i1(True), product)
 
 
-def _start_from(initial: SSAValue, sum: Sum, loop: TableOperation) -> None:
-    """Before a loop: what its sum starts from. Zeros are written only if there will be no product."""
-    if is_zero(initial):
-        never = insert_before(never_runs(loop), loop)
-        insert_before(TmemStoreOp.make([initial, sum.tile, never, None], []), loop)
-    else:
-        insert_before(TmemStoreOp.make([initial, sum.tile, None, None], []), loop)
-        _meet(loop)
+def store_initial(initial: SSAValue, sum: Sum, loop: TableOperation) -> bool:
+    """Before a loop: what its sum starts from. Zeros (the answer) are written only if there will be no product."""
+    starts_from_zero = is_zero(initial)
+    never = insert_before(never_runs(loop), loop) if starts_from_zero else None
+    insert_before(TmemStoreOp.make([initial, sum.tile, never, None, None], []), loop)
+    return starts_from_zero
 
 
-def _rescale(ring: Ring) -> None:
+def rescale(ring: Ring) -> None:
     """The sum so far is scaled where it is, which no product adds to: the scores have come after the last one."""
     product, running = ring.product, given(running_sum(ring.product))
     loop = row(block_of(product).parent_op())
@@ -155,7 +154,7 @@ def _store_left(ring: Ring) -> None:
     if ring.sum.held is value:
         return  # the loop before has left it there
     ring.sum.held = value if place is not product else None
-    insert_before(TmemStoreOp.make([value, ring.sum.left, None, None], []), place)
+    insert_before(TmemStoreOp.make([value, ring.sum.left, None, None, None], []), place)
     if ring.sum.running:
         _meet(place)  # all of it is written
 
@@ -184,7 +183,7 @@ def _store_scale_tiles(ring: Ring, stage: SSAValue, insert: Insert) -> None:
     for line_dim, tile in enumerate(ring.sum.scales):
         value = (product.lhs_scale, product.rhs_scale)[line_dim]
         attributes = {"line_dim": IntegerAttr(line_dim, i32)}
-        insert(TmemStoreOp.make([value, tile, None, stage], [], attributes))
+        insert(TmemStoreOp.make([value, tile, None, stage, None], [], attributes))
 
 
 def _read_sum(ring: Ring) -> SSAValue:
@@ -203,6 +202,6 @@ def _meet(place: Operation) -> None:
     insert_before(BarrierOp.make([], []), place)
 
 
-def _wait(sum: Sum, place: Operation, tokens: Tokens) -> None:
+def wait_for_sum(sum: Sum, place: Operation, tokens: Tokens) -> None:
     insert_before(ConsumerWaitOp.make([sum.pipeline, tokens[sum]], []), place)
     tokens[sum] = insert_before(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]), place)

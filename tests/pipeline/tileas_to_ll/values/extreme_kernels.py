@@ -17,4 +17,8 @@ def _case(name: str, dtype: str, nan: bool) -> Case:
     return Case(name, extremes, (Array(dtype, 2, shape_divisible_by=8), Array("float32", 2), 512, nan))
 
 
-CASES = [_case("extremes_f16", "float16", False), _case("extremes_bf16_nan", "bfloat16", True)]
+CASES = [
+    _case("extremes_f16", "float16", False),
+    _case("extremes_bf16_nan", "bfloat16", True),
+    _case("extremes_f32", "float32", False),
+]

@@ -1,5 +1,6 @@
 """Extremes found in pairs of halves are those of the widened numbers: zeros, NaN and subnormal numbers included."""
 
+import re
 from pathlib import Path
 
 import ml_dtypes
@@ -46,3 +47,15 @@ def test_extremes_are_those_of_the_widened_numbers(name, dtype, nan, sm):
 def test_pairs_are_used():
     text = compiled(KERNELS, "extremes_bf16_nan", "sm_80").ptx
     assert text.count("max.NaN.bf16x2") == text.count("min.NaN.bf16x2") == COLUMNS // 32 // 2 - 1
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_extremes_of_three(sm):
+    """Of NaN, zeros and infinities, too; one instruction for two numbers where the target finds the largest of three."""
+    rows = _rows(np.float16).astype(np.float32)
+    out = run(KERNELS, "extremes_f32", sm, [rows, np.zeros((8, 2), np.float32)], grid=(8, 1, 1))[1]
+    np.testing.assert_array_equal(out, _wanted(rows, False))
+    text = compiled(KERNELS, "extremes_f32", sm).ptx
+    own = text[: text.index("shfl" if sm == "sm_90" else "redux")]
+    lines = [line for line in own.splitlines() if re.search(r"\bmax\.f32", line)]
+    assert len(lines) <= (COLUMNS // 32 // 2 + 1 if sm == "sm_100" else COLUMNS // 32 - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..control import control_flow, diagnostics, program
 from ..memory import atomics, global_memory, views
 from ..pipelines import agents, async_copies, sequences, tensor_maps
-from ..products import dot, tensor_memory, warpgroup_dot
+from ..products import dot, scaled_sums, tensor_memory, warpgroup_dot
 from ..values import arithmetic, collectives, convert_layout, division, mixed_sums, parked_tiles, shapes
 from .kernel_emitter import Handler
 
@@ -28,6 +28,7 @@ FAMILIES = (
     shapes,
     tensor_maps,
     tensor_memory,
+    scaled_sums,
     views,
     warpgroup_dot,
 )

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..memory.views import MemRef, TiledView
     from .module_emitter import ModuleEmitter
 
-PARK = "nv_tileas.park"
+PARK, TMEM_STORE = "nv_tileas.park", "nv_tileas.tmem_store"
 # Operations that use the elements of tiles one after the other, in the block in which they stand, or only rename them.
 TAKES_LATE = frozenset(
     f"nv_tileas.{name}" for name in ("park", "take_back", "reduce", "tiled_store", "view", "broadcast", "permute")
@@ -141,7 +141,12 @@ def parked_together(values: Sequence[T]) -> list[Sequence[T]]:
 
 
 def _takes_late(op: Operation) -> bool:
-    return op.name in TAKES_LATE or facts_of(op).layouts is Layouts.ELEMENTWISE
+    return op.name in TAKES_LATE or facts_of(op).layouts is Layouts.ELEMENTWISE or _is_part(op)
+
+
+def _is_part(op: Operation) -> bool:
+    """Whether it stores a part of a tile, and others the other parts."""
+    return op.name == TMEM_STORE and "part" in op.attributes
 
 
 class KernelEmitter:
@@ -165,8 +170,10 @@ class KernelEmitter:
         self.tensor_maps: list[SSAValue] = []
         self.tensor_memory: TableOperation | None = None
         self.tensor_base: Value = 0
-        # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles.
-        self.computes_late = False
+        # Elements of tiles are computed where they are used: of a kernel whose registers do not hold its tiles (``parks``), and in
+        # a block of code that stores a tile part by part.
+        self.parks = self.computes_late = False
+        self.powers = 0  # groups of powers of two that were computed so, of which some are polynomials
         self.written_ahead: set[Operation] = set()  # by a handler, in each way through the code that it made
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
@@ -356,14 +363,16 @@ class KernelEmitter:
         self.buffers = analyze_buffers(kernel, number_of(kernel, "shared_bytes", 0))
         # Pointers may point into shared memory where a kernel has storage of its own: then all are generic.
         self.pointer_space = "" if self.buffers.generic else "global"
-        self.computes_late = any(op.name == PARK for op in walk(kernel))
+        self.parks = self.computes_late = any(op.name == PARK for op in walk(kernel))
         for block in kernel.regions[0].blocks:
             self.emit_block(block)
 
     def emit_block(self, block: Block) -> None:
+        around, self.computes_late = self.computes_late, self.parks or any(map(_is_part, block.ops))
         for op in block.ops:
             if op not in self.written_ahead:
                 self.emit(op)
+        self.computes_late = around
 
     def emit_ahead(self, ops: Sequence[Operation]) -> None:
         """Write operations that stand further down in the block; they are not written there again."""
@@ -384,7 +393,7 @@ class KernelEmitter:
 
     def _compute_operands(self, op: Operation) -> None:
         """What has not been used before is computed here, and not in a branch of an operation's code."""
-        for operand in op.operands:
+        for operand in [operand for inner in walk(op) for operand in inner.operands]:
             held = self.values.get(operand)
             for value in held if isinstance(held, list) else (held,):
                 if isinstance(value, LateValue) and not isinstance(value.source, LateInBlock):

@@ -242,10 +242,15 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
 def emit_producer_commit(e: KernelEmitter, op: TableOperation) -> None:
     """Each thread's writes are in reach of the asynchronous proxy before the warp arrives."""
     e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
+    arrive_of_warp(e, full_barrier(e, op, stage_of(e, op)))
+
+
+def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
+    """One arrival at an mbarrier, once all threads of this warp are here."""
     e.b.issue(warps.BarWarpSyncOp, -1)
     with e.b.in_prologue():
         leads = e.b.compare("eq", e.lane, 0)
-    at, first = mbarrier(e, e.b.pointer(full_barrier(e, op, stage_of(e, op)), SHARED))
+    at, first = mbarrier(e, e.b.pointer(address, SHARED))
     e.b.operation(nvgpu.MBarrierArriveOp, (at, first, e.b.of(leads, I1)))
 
 
@@ -334,6 +339,9 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
         if not number:
             for map in e.tensor_maps:
                 b.operation(TmaPrefetchDescriptorOp, (map,))
+        else:
+            # Where a loop, such as a wait, comes first, ptxas no longer sees that only one thread issues products.
+            b.issue(tensor_memory.FenceAfterOp)
         e.is_one_thread = True
         e.emit_block(block)
         e.is_one_thread = False

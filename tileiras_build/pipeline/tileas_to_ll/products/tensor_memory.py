@@ -26,7 +26,7 @@ from ....dialects.cute_nvgpu.ops import (
 from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.types import BufferType
 from ....dialects.nvvm import tensor_memory as instructions
-from ....dialects.nvvm.warps import VoteAllOp
+from ....dialects.nvvm.generic import TrapOp
 from ....layouts import (
     MatrixOperand,
     ScaleColumns,
@@ -38,16 +38,17 @@ from ....layouts import (
 )
 from ....layouts.linear_layout import log2_exact
 from ....layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
-from ....layouts.tensor_memory import COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
+from ....layouts.tensor_memory import COLUMN_BITS, COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from ...shared.accessors import expect, given, number_of, numbers_of, type_of, typed
 from ...shared.element_types import Element
-from ...shared.llvm_types import FLOAT, I1, I16, I32, I64, SHARED, TENSOR, vector
+from ...shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
 from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import WORD, pack_scales, pack_words, store_shared
 from ..pipelines.agents import (
+    arrive_of_warp,
     barrier_in,
     ctas_of,
     empty_barrier,
@@ -64,10 +65,9 @@ LANE_SHIFT = 16
 WORD_BYTES = 4
 COLUMN_BYTES = LANES * WORD_BYTES  # of a column of scales, which all four warps' lanes have
 COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_WORDS * WORD_BYTES)
-SCALED_REGISTERS = 32  # that a thread needs to scale a tile, part by part: beside them it holds a row of left operands
 
 
-def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
+def pointer_to(e: KernelEmitter, address: Value) -> SSAValue:
     return e.b.pointer(address, TENSOR)
 
 
@@ -81,13 +81,13 @@ def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def _tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, words: int) -> Value:
+def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, words: int) -> Value:
     """The address of a tile; of a stage's, where it has ``words`` columns for each."""
     start = e.b.add(e.tensor_base, e.scalar(tile))
     return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
 
 
-def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: int, first: int) -> Value:
+def warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: int, first: int) -> Value:
     """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
@@ -102,29 +102,29 @@ def emit_tmem_load(e: KernelEmitter, op: TableOperation) -> None:
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
-    start = _tile_start(e, op.source, op.stage, tile.total_words)
+    start = tile_start(e, op.source, op.stage, tile.total_words)
     for own, first, repetitions in tile.pieces(e.vector_registers):
-        address = _pointer(e, _warp_address(e, tile, start, own, first))
-        type = _words(repetitions * tile.shape.registers)
-        loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **_form(tile.shape.name, repetitions)))
+        address = pointer_to(e, warp_address(e, tile, start, own, first))
+        type = words_type(repetitions * tile.shape.registers)
+        loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **form_of(tile.shape.name, repetitions)))
     e.b.issue(instructions.WaitLoadOp)
     e.b.issue(instructions.FenceBeforeOp)
-    registers = [value for words in loaded for value in _scalars(e, element.type, words)]
+    registers = [value for words in loaded for value in scalars_of(e, element.type, words)]
     names = given(tile.layout.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
 
-def _form(shape: str, repetitions: int) -> dict[str, bool | int | str]:
+def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
     """How much of the lanes is copied; the wait for it comes behind several copies."""
     return {"shape": shape, "repetitions": repetitions, "async": True}
 
 
-def _words(count: int) -> Attribute:
+def words_type(count: int) -> Attribute:
     """The type of as many words that one instruction moves."""
     return I32 if count == 1 else vector(count, I32)
 
 
-def _scalars(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
+def scalars_of(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
     return [e.b.bitcast(word, type) for word in _elements(e, loaded)]
 
 
@@ -138,6 +138,8 @@ def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
 def emit_tmem_store(e: KernelEmitter, op: TableOperation) -> None:
     if "line_dim" in op.attributes:
         return _store_scales(e, op)
+    if op.part is not None:
+        return _store_part(e, op)
     if op.enabled is None:
         return _store(e, op)
     with e.b.when(e.scalar(op.enabled)):
@@ -149,69 +151,48 @@ def _store(e: KernelEmitter, op: TableOperation) -> None:
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
-    place, start = _tile_start(e, op.dest, op.stage, tile.total_words), 0
+    place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
-        address = _pointer(e, _warp_address(e, tile, place, own, first))
+        address = pointer_to(e, warp_address(e, tile, place, own, first))
         count = repetitions * tile.shape.registers
-        together = _vector(e, words[start : start + count])
+        together = vector_of(e, words[start : start + count])
         start += count
-        e.b.issue(StoreTensorMemoryOp, address, together, type=None, **_form(tile.shape.name, repetitions))
+        e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
 
-def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
-    """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
-    shape = op.factor.type.get_shape()
-    tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
-    factors = [e.b.of(value, FLOAT) for value in e.registers_as(op.factor, tile.layout)]
-    one = e.b.float_constant(1, FLOAT)
-    first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
-    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
-    changes = e.b.xor(unchanged, 1, I1)
-    with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
-        _scale(e, tile, e.b.add(e.tensor_base, e.scalar(op.tile)), factors)
-
-
-def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list[SSAValue]) -> None:
-    """Part by part: one is loaded while the one before is multiplied."""
-    e.b.issue(instructions.FenceAfterOp)
-    held: tuple[SSAValue, SSAValue] | None = None
-    for own, first, repetitions in tile.pieces(SCALED_REGISTERS):
-        address = _pointer(e, _warp_address(e, tile, start, own, first))
-        form, type = _form(tile.shape.name, repetitions), _words(repetitions * tile.shape.registers)
-        loaded = e.b.issue(LoadTensorMemoryOp, address, type=type, **form)
-        if held is not None:
-            factors = _store_scaled(e, *held, factors, form)
-        e.b.issue(instructions.WaitLoadOp)
-        held = address, loaded
-    _store_scaled(e, *given(held), factors, form)
+def _store_part(e: KernelEmitter, op: TableOperation) -> None:
+    """Each warp writes its lanes' part of the columns, and arrives."""
+    if op.part == 0:
+        _begin_part(e, 0)
+    element, shape, parts = e.element(op.value), op.value.type.get_shape(), op.filled.type.stages.data
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    registers, per_word = e.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
+    words = tile.warp_words // parts
+    place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
+    for own, first, repetitions in tile.pieces(min(e.vector_registers, words)):
+        count = repetitions * tile.shape.registers
+        if first // words == op.part:
+            held = registers[start * per_word : (start + count) * per_word]
+            address = pointer_to(e, warp_address(e, tile, place, own, first))
+            together = vector_of(e, pack_words(e, element, held))
+            e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
+        start += count
+    if op.part + 1 < parts:
+        _begin_part(e, op.part + 1)
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
+    arrive_of_warp(e, barrier_in(e, op.filled, op.part))
 
 
-def _store_scaled(
-    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, bool | int | str]
-) -> list[SSAValue]:
-    """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
-    values = _scalars(e, FLOAT, loaded)
-    used, left = factors[: len(values)], factors[len(values) :]
-    words = [e.b.bitcast(value, I32) for value in _products(e, values, used)]
-    e.b.issue(StoreTensorMemoryOp, address, _vector(e, words), type=None, **form)
-    return left
-
-
-def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
-    """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
-    if len(values) % 2 or not e.target.has("f32x2_native"):
-        return [e.b.binary("fmul", value, factor, FLOAT) for value, factor in zip(values, factors, strict=True)]
-    pair = vector(2, FLOAT)
-    found: list[Value] = []
-    for start in range(0, len(values), 2):
-        first, second = (e.b.vector(side[start : start + 2], pair) for side in (values, list[Value](factors)))
-        both = typed(e.b.binary("fmul", first, second, pair), VectorType)
-        found += [e.b.element(both, 0), e.b.element(both, 1)]
-    return found
+def _begin_part(e: KernelEmitter, part: int) -> None:
+    """ptxas orders the instructions of a block of code as it likes, and would compute the parts together: a jump that is
+    never taken, for no address of tensor memory is so large, keeps them apart. One that is taken as seldom as the
+    last is dropped, so each asks for another address.
+    """
+    with e.b.when(e.b.compare("eq", e.tensor_base, -1 - part)):
+        e.b.issue(TrapOp)
 
 
 def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
@@ -223,8 +204,8 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):
-        pointer = _pointer(e, e.b.add(address, lanes))
-        e.b.issue(StoreTensorMemoryOp, pointer, _vector(e, words), type=None, **_form("32x32b", len(words)))
+        pointer = pointer_to(e, e.b.add(address, lanes))
+        e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e, words), type=None, **form_of("32x32b", len(words)))
         e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -254,7 +235,7 @@ def emit_copy_scales(e: KernelEmitter, op: TableOperation) -> None:
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
         for first in range(0, columns, COPIED_WORDS):
-            there = _pointer(e, e.b.add(place, first))
+            there = pointer_to(e, e.b.add(place, first))
             here = e.b.add(source, first * COLUMN_BYTES >> UNIT_SHIFT, I64)
             e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4")
 
@@ -270,7 +251,7 @@ def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: 
     return e.b.add(e.b.add(e.tensor_base, start), tile)
 
 
-def _vector(e: KernelEmitter, words: list[Value]) -> Value:
+def vector_of(e: KernelEmitter, words: list[Value]) -> Value:
     return words[0] if len(words) == 1 else e.b.vector(words, vector(len(words), I32))
 
 
@@ -327,7 +308,7 @@ class _Product:
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
         words = m // self.product.rows * n
-        self.acc = _tile_start(e, op.acc, op.acc_stage, words)
+        self.acc = tile_start(e, op.acc, op.acc_stage, words)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
 
     def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
@@ -355,8 +336,10 @@ class _Product:
         return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
+        part, parts = (0, 1) if self.op.part is None else self.op.part
         for row, column, k in self.product.instructions():
-            self._instruction(row, column, k)
+            if k * parts // self.product.k == part:
+                self._instruction(row, column, k)
 
     def _instruction(self, row: int, column: int, k: int) -> None:
         e, product = self.e, self.product
@@ -368,7 +351,7 @@ class _Product:
             return self._scaled_instruction(target, left, right, adds, (row, column, k))
         size = self.product.rows << self.pair, self.product.columns
         atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
-        operands = _pointer(e, target), left, right, adds
+        operands = pointer_to(e, target), left, right, adds
         e.b.issue(TensorProductOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
 
     def _scaled_instruction(
@@ -377,9 +360,9 @@ class _Product:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
         atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
-        operands: list[Value] = [_pointer(e, target), left, right, adds]
+        operands: list[Value] = [pointer_to(e, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
-            operands.append(_pointer(e, e.b.add(start, columns.word(line, number))))
+            operands.append(pointer_to(e, e.b.add(start, columns.word(line, number))))
         e.b.issue(
             ScaledTensorProductOp, *operands, type=None, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major
         )
@@ -395,7 +378,7 @@ class _Product:
         bits = self.product.element_bits
         words = self.product.k * bits // 32
         column = expect(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
-        return _pointer(self.e, self.e.b.add(self.e.tensor_base, column))
+        return pointer_to(self.e, self.e.b.add(self.e.tensor_base, column))
 
     def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
         layout, descriptor = operand
@@ -407,7 +390,6 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.alloc_tmem": emit_alloc_tmem,
     "nv_tileas.tmem_load": emit_tmem_load,
     "nv_tileas.tmem_store": emit_tmem_store,
-    "nv_tileas.tmem_scale": emit_tmem_scale,
     "nv_tileas.store_scales": emit_store_scales,
     "nv_tileas.async.copy_scales": emit_copy_scales,
     "nv_tileas.async.umma": emit_async_umma,

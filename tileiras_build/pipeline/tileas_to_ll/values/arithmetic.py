@@ -21,7 +21,8 @@ from ...shared.llvm_types import GLOBAL, I1, I64, integer, pointer
 from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, Packed, parked_together, taken
 from ..emission.thread_code import Value
 from . import float_arithmetic, number_conversions
-from .pairs import in_pairs
+from .pairs import in_pairs, pair
+from .powers import exp2_of_pair, takes_polynomial
 from .scalar_rules import Rule, Scalar, binary, issued, register_type
 
 INTEGER_BINARY = {
@@ -71,6 +72,9 @@ def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], com
 
 def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[Value]:
     scalar = RULES[op.name](e, op)
+    if takes_polynomial(e, op, len(calls)):
+        (first,), (second,), *others = calls
+        return [*exp2_of_pair(e.b, pair(e.b, first, second)), *(scalar(*arguments) for arguments in others)]
     if len(calls) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
         return in_pairs(e.b, calls, on_pairs, scalar)
     return [scalar(*arguments) for arguments in calls]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
@@ -12,8 +12,8 @@ from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
-from ...analysis.narrow_sources import narrow_source
-from ...shared.accessors import given, number_of
+from ...analysis.narrow_sources import EXTREMES, narrow_source
+from ...shared.accessors import expect, given, number_of
 from ...shared.element_types import Element
 from ...shared.llvm_types import FLOAT, I32
 from ..emission.builder import WARP
@@ -26,6 +26,8 @@ from .narrow_extremes import combine_pairs
 Tuple = tuple[Value, ...]
 # Registers whose numbers differ in so many low bits are combined with each other last.
 NEIGHBORS = 2
+# How many extremes of a thread's numbers are found beside each other: an instruction is done when the others have been issued.
+CHAINS = 4
 Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
 
 
@@ -81,9 +83,10 @@ def _of_threads(
 ) -> dict[int, Tuple]:
     """Each thread's elements combined, by the registers that are left."""
     if (source := narrow_source(op)) is None:
-        if e.computes_late:
+        if e.parks:
             return _one_by_one(e, op.sources, layout, mask, combine)
-        return _within_thread(_distinct_tuples(e, op.sources, layout), mask, combine)
+        within = _in_chains if _is_of_three(e, op) else _within_thread
+        return within(_distinct_tuples(e, op.sources, layout), mask, combine)
     narrow = {register: value for register, (value,) in _distinct_tuples(e, [source], layout).items()}
     held, mask = combine_pairs(e, op, narrow, mask)
     return _within_thread({register: (value,) for register, value in held.items()}, mask, combine)
@@ -109,6 +112,30 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
         lower = [register for register in held if not register & bit]
         held = dict(zip(lower, combine([held[r | bit] for r in lower], [held[r] for r in lower])))
     return held
+
+
+def _is_of_three(e: KernelEmitter, op: TableOperation) -> bool:
+    """Whether one instruction finds the extreme of three numbers, which is the same in any order."""
+    body = list(op.regions[0].blocks[0].ops)
+    combination = expect(Operation, body[0])
+    single = len(op.sources) == 1 and len(body) == 2 and e.element(op.sources[0]).type == FLOAT
+    whole = set(combination.operands) == set(op.regions[0].blocks[0].args)
+    return single and whole and combination.name in EXTREMES and e.target.has("max3")
+
+
+def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
+    """``_within_thread`` where order does not matter: one after the other, where LLVM makes one instruction of any two in a row."""
+    groups: dict[int, list[Tuple]] = {}
+    for register, values in held.items():
+        groups.setdefault(register & ~mask, []).append(values)
+    rows: list[Sequence[Tuple]] = list(zip(*groups.values(), strict=True))
+    found = rows[:CHAINS]
+    for start in range(CHAINS, len(rows), CHAINS):
+        found = [combine(row, before) for row, before in zip(rows[start:], found)]
+    last, *others = found
+    for row in others:
+        last = combine(row, last)
+    return dict(zip(groups, last))
 
 
 def _one_by_one(

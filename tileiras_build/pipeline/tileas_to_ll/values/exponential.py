@@ -28,12 +28,12 @@ FRACTION_BITS = 23
 def exp_of_pair(b: Builder, x: SSAValue) -> SSAValue:
     """exp of both numbers of a pair."""
     bounded = [_bounded(b, half) for half in halves(b, x)]
-    words = [b.bitcast(both, I64) for both in (pair(b, *bounded), _both(b, RANGE), _both(b, LARGE))]
+    words = [b.bitcast(both, I64) for both in (pair(b, *bounded), both(b, RANGE), both(b, LARGE))]
     counts = b.issue(FmaPairOp, *words, type=I64, rounding="rm")
     counted = b.cast("bitcast", counts, PAIR)
-    whole = b.binary("fadd", counted, _both(b, -(LARGE - LEAST)), PAIR)
-    rest = b.issue(FMAOp, x, _both(b, LOG2_E), b.negate(whole), type=PAIR)
-    rest = b.issue(FMAOp, x, _both(b, LOG2_E_REST), rest, type=PAIR)
+    whole = b.binary("fadd", counted, both(b, -(LARGE - LEAST)), PAIR)
+    rest = b.issue(FMAOp, x, both(b, LOG2_E), b.negate(whole), type=PAIR)
+    rest = b.issue(FMAOp, x, both(b, LOG2_E_REST), rest, type=PAIR)
     powers = [b.issue(Ex2Op, half, type=FLOAT, ftz=True) for half in halves(b, rest)]
     counters = b.cast("trunc", counts, I32), b.issue(UpperHalfOp, counts, type=I32)
     scales = [b.bitcast(b.shift(counter, FRACTION_BITS), FLOAT) for counter in counters]
@@ -45,6 +45,6 @@ def _bounded(b: Builder, x: Value) -> Value:
     return b.issue(SaturateOp, near, type=FLOAT)
 
 
-def _both(b: Builder, value: float) -> SSAValue:
+def both(b: Builder, value: float) -> SSAValue:
     constant = b.float_constant(value, FLOAT)
     return pair(b, constant, constant)

@@ -1,0 +1,79 @@
+"""Sums in tensor memory that threads scale where they are, between the products that add to them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import SSAValue
+
+from ....dialects.cute_nvgpu.ops import LoadTensorMemoryOp, StoreTensorMemoryOp
+from ....dialects.definition import TableOperation
+from ....dialects.nvvm import tensor_memory as instructions
+from ....dialects.nvvm.warps import VoteAllOp
+from ....layouts import TensorMemoryTile, tensor_memory_tile
+from ....targets import ELEMENT_BITS
+from ...shared.accessors import given, typed
+from ...shared.llvm_types import FLOAT, I1, I32, vector
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.thread_code import Value
+from .tensor_memory import form_of, pointer_to, scalars_of, vector_of, warp_address, words_type
+
+# That a thread has for a part of the tile at once, two of them under way: beside those it holds a row of scores, and with twice as many it
+# spills.
+SCALED_REGISTERS = 16
+
+
+def emit_tmem_scale(e: KernelEmitter, op: TableOperation) -> None:
+    """A warp moves its part of the tile to registers and back, unless there is nothing to change."""
+    shape = op.factor.type.get_shape()
+    tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
+    factors = [e.b.of(value, FLOAT) for value in e.registers_as(op.factor, tile.layout)]
+    one = e.b.float_constant(1, FLOAT)
+    first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
+    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
+    changes = e.b.xor(unchanged, 1, I1)
+    with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
+        _scale(e, tile, e.b.add(e.tensor_base, e.scalar(op.tile)), factors)
+
+
+def _scale(e: KernelEmitter, tile: TensorMemoryTile, start: Value, factors: list[SSAValue]) -> None:
+    """Part by part: one is loaded while the one before is multiplied."""
+    e.b.issue(instructions.FenceAfterOp)
+    held: tuple[SSAValue, SSAValue] | None = None
+    for own, first, repetitions in tile.pieces(SCALED_REGISTERS):
+        address = pointer_to(e, warp_address(e, tile, start, own, first))
+        form, type = form_of(tile.shape.name, repetitions), words_type(repetitions * tile.shape.registers)
+        loaded = e.b.issue(LoadTensorMemoryOp, address, type=type, **form)
+        if held is not None:
+            factors = _store_scaled(e, *held, factors, form)
+        e.b.issue(instructions.WaitLoadOp)
+        held = address, loaded
+    _store_scaled(e, *given(held), factors, form)
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+
+
+def _store_scaled(
+    e: KernelEmitter, address: SSAValue, loaded: SSAValue, factors: list[SSAValue], form: dict[str, bool | int | str]
+) -> list[SSAValue]:
+    """Multiply what has been loaded by the first factors, and store it; the factors that are left."""
+    values = scalars_of(e, FLOAT, loaded)
+    used, left = factors[: len(values)], factors[len(values) :]
+    words = [e.b.bitcast(value, I32) for value in _products(e, values, used)]
+    e.b.issue(StoreTensorMemoryOp, address, vector_of(e, words), type=None, **form)
+    return left
+
+
+def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
+    """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
+    if len(values) % 2 or not e.target.has("f32x2_native"):
+        return [e.b.binary("fmul", value, factor, FLOAT) for value, factor in zip(values, factors, strict=True)]
+    pair = vector(2, FLOAT)
+    found: list[Value] = []
+    for start in range(0, len(values), 2):
+        first, second = (e.b.vector(side[start : start + 2], pair) for side in (values, list[Value](factors)))
+        both = typed(e.b.binary("fmul", first, second, pair), VectorType)
+        found += [e.b.element(both, 0), e.b.element(both, 1)]
+    return found
+
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.tmem_scale": emit_tmem_scale}
