@@ -68,10 +68,10 @@ class Waits:
         ]
         copies = [self.flying[i][1] for _, i in sorted(found)]
         self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
-        for are_arrivals, some in groupby(copies, lambda copy: isinstance(copy, Arrives)):
+        for _, some in groupby(copies, lambda copy: isinstance(copy, Arrives)):
             landing = list(some)
-            if are_arrivals:  # at once: their operations may be carried out together
-                self.machine.tensor.reach([arrival.commit for arrival in landing])
+            if commits := [copy.commit for copy in landing if isinstance(copy, Arrives)]:
+                self.machine.tensor.reach(commits)  # at once: what leads to them may be carried out together
             for copy in landing:
                 copy.land(self.machine)
         return bool(copies)
