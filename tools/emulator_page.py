@@ -17,7 +17,6 @@ from pathlib import Path
 from tileiras_build.emulator.faults import EmulatorError
 from tileiras_build.emulator.findings import FINDINGS
 from tileiras_build.emulator.isa import HANDLERS
-from tileiras_build.emulator.launch import Options
 from tileiras_build.emulator.parse import parse
 from tileiras_build.emulator.program import Program
 
@@ -292,7 +291,7 @@ def is_implemented(family: str, name: str) -> bool:
     try:
         program = Program(parse(sample_text(sample[0])), "k")
         for at in range(len(program.code)):
-            program.generate(at, False, Options(False, None))
+            program.generate(at, False)
     except EmulatorError:
         return False
     return True
@@ -340,7 +339,8 @@ has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`em
 (`emulator/chunks.py`), `cp.async` (`emulator/copy_code.py`), loads of words of shared memory that follow each other
 (`emulator/shared_words.py`), `tcgen05.ld` and `.st` of whole lines (`emulator/tensor_code.py`), arrivals at mbarriers
 (`emulator/barrier_code.py`) and the registers of groups that part or meet (`emulator/register_moves.py`). Instructions that follow each other and take a thread's numbers for themselves are one program over strips
-of the registers (`emulator/fusion.py`, `emulator/strips.py`), once a process has computed 2^23 numbers so; alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
+of the registers (`emulator/fusion.py`, `emulator/strips.py`), once a process has computed 2^23 numbers so and a function has been called for 2^16
+threads (`emulator/first_calls.py`); alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
 are, once a process has done each some millions of times (`emulator/elements.py`); where one of the numbers needs a decision - a
 NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.

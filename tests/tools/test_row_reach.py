@@ -9,7 +9,7 @@ from tools.seed_mutations import Mutation, find_file, read_mutations
 
 GUARD = find_file("guard.py")
 QUERIES = find_file("index_queries.py")
-IN_A_FUNCTION = Mutation("d", "r", GUARD, "elif need is not None and not target.has(need):", "elif False:")
+IN_A_FUNCTION = Mutation("d", "r", GUARD, "if known and (need is None or target.has(need)):", "if known:")
 IN_A_TABLE = Mutation("d", "r", QUERIES, 'gpu.LaneIdOp: ("laneid"', 'gpu.LaneIdOp: ("warpsize"')
 
 

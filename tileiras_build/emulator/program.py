@@ -6,10 +6,8 @@ stack of return pcs and, since PTX functions here do not recurse, every function
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -21,19 +19,13 @@ from .emit import DTYPES, Emitter
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .first_calls import Body, FirstCalls
 from .first_calls import Function as Generated
+from .garbage import garbage_kept
 from .isa.builtin import BUILTIN_CALLS
 from .kinds import find_kinds
 from .memory import PARAM_WINDOW
 from .operands import mask, results_of, sources_of
 from .parse import parse
-from .syntax import (
-    Address,
-    Function,
-    Instruction,
-    Name,
-    Register,
-    Variable,
-)
+from .syntax import Address, Function, Instruction, Name, Register, Variable
 from .turns import turns_of
 
 if TYPE_CHECKING:
@@ -392,7 +384,7 @@ class Program:
     def keep(self, key: tuple, make: Callable[[], Generated]) -> Generated:
         """What ``make`` makes is the function of ``key`` from now on."""
         start = time.process_time()
-        with _garbage_kept():
+        with garbage_kept():
             found = self.cache[key] = make()
         self.translating += time.process_time() - start
         return found
@@ -448,17 +440,5 @@ class Program:
 @lru_cache(maxsize=256)
 def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
     """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
-    with _garbage_kept():
+    with garbage_kept():
         return Program(parse(text), entry, cluster)
-
-
-@contextmanager
-def _garbage_kept() -> Iterator[None]:
-    """Collect no garbage inside: thousands of objects are made that stay, and looking at all others each time costs a tenth."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

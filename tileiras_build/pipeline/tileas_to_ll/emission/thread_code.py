@@ -51,6 +51,8 @@ class ThreadCode:
         move_operations(first, self.prologue)
         for block in others:
             self.region.add_block(block)
+        for known in (self._common, self._known, self._added):
+            known.clear()  # keys know this builder, which would be left to the collector
         return self.region
 
     # ---- operations --------------------------------------------------------------------------------
