@@ -1,6 +1,42 @@
 // Division of tiles: one reciprocal where elements share a divisor, or each by itself where something might overflow.
 // run: convert-nv-tile-func-to-llvm ll sm_90
 
+// ---- a_power_of_two_divides_each_by_itself
+!ints = tensor<128xi32, #cute.layout<(128), (32,1,4):(1,0,32)>>
+!tile = tensor<128xf32, #cute.layout<(128), (32,1,4):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0:
+  %i = nv_tileas.make_range : !ints
+  %a = arith.sitofp %i : (!ints) -> !tile
+  %d = arith.constant -4.0 : f32
+  %b = nv_tileas.splat %d : (f32) -> !tile
+  %q = nv_tileas.divf %a, %b {rounding_mode = "nearest_even"} : !tile
+  %n = arith.negf %q : (!tile) -> !tile
+  nv_tileaa.return
+}
+// ==>
+define ptx_kernel void @k() "nvvm.reqntid"="32" {
+b0:
+  %v0 = call range(i32 0, 32) i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %v1 = and i32 %v0, 31
+  %v2 = add i32 %v1, 32
+  %v3 = add i32 %v1, 64
+  %v4 = add i32 %v1, 96
+  %v5 = sitofp i32 %v1 to float
+  %v6 = sitofp i32 %v2 to float
+  %v7 = sitofp i32 %v3 to float
+  %v8 = sitofp i32 %v4 to float
+  %v9 = fdiv float %v5, 0xC010000000000000
+  %v10 = fdiv float %v6, 0xC010000000000000
+  %v11 = fdiv float %v7, 0xC010000000000000
+  %v12 = fdiv float %v8, 0xC010000000000000
+  %v13 = fneg float %v9
+  %v14 = fneg float %v10
+  %v15 = fneg float %v11
+  %v16 = fneg float %v12
+  ret void
+}
+
 // ---- dividends_of_one_divisor
 !ints = tensor<128xi32, #cute.layout<(128), (32,1,4):(1,0,32)>>
 !tile = tensor<128xf32, #cute.layout<(128), (32,1,4):(1,0,32)>>

@@ -21,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import dropwhile
-from math import inf
+from math import frexp, inf
 from typing import TypeGuard
 
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.dialects.llvm import ConstantOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.facts import Layouts, facts_of, is_entry
@@ -65,12 +67,23 @@ def emit_divide(e: KernelEmitter, op: Operation) -> None:
     if type not in (FLOAT, HALF, BFLOAT) or not _is_to_nearest(op) or flushes(op):
         return emit_elementwise(e, op)
     dividends, divisors = e.packed(op.operands[0]), e.registers(op.operands[1])
-    if len({*map(id, dividends)}) < LEAST_DIVIDENDS * len({*map(id, divisors)}):
+    few = len({*map(id, dividends)}) < LEAST_DIVIDENDS * len({*map(id, divisors)})
+    if few or all(map(_is_power_of_two, divisors)):
         return emit_elementwise(e, op)
     shared = _Shared(e, op, dividends, divisors)
     if shared.packs and has_pairs(e, FLOAT) and (rest := _stores_behind(op)) is not None:
         return shared.store_in_ways(rest)
     return e.set(op.results[0], shared.quotients())
+
+
+def _is_power_of_two(divisor: Value) -> bool:
+    """A known one: LLVM makes a product of such a division."""
+    made = divisor.owner if isinstance(divisor, SSAValue) else None
+    return (
+        isinstance(made, ConstantOp)
+        and isinstance(made.value, FloatAttr)
+        and abs(frexp(made.value.value.data)[0]) == 0.5
+    )
 
 
 class _Shared:
