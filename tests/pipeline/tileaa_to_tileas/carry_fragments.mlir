@@ -62,6 +62,60 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileaa.return
 }
 
+// ---- operands_that_are_converted_on_the_way_stay
+!ra = !nv_tileas.buffer<bf16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
+!rb = !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
+!a = tensor<64x32xf16, #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>>
+!b = tensor<32x64xf16, #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>>
+!n = tensor<64x32xbf16, #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>>
+!c = tensor<64x64xf32, #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%none: !c, %end: i32, %one: i32, %zero: i32, %three: i32):
+  %x = nv_tileas.alloc_tensor : !ra
+  %y = nv_tileas.alloc_tensor : !rb
+  %sum, %last = nv_tileas.for %zero, %end, %one initial(%none, %zero) : (i32, i32, i32, !c, i32) -> (!c, i32) {
+  ^bb1(%k: i32, %acc: !c, %stage: i32):
+    nv_tileas.async_wait {pending = 1 : i32}
+    nv_tileas.barrier
+    %left = nv_tileas.local_load %x, %stage : (!ra, i32) -> !n
+    %other = nv_tileas.fp_to_fp %left {rounding_mode = "nearest_even"} : (!n) -> !a
+    %right = nv_tileas.local_load %y, %stage : (!rb, i32) -> !b
+    %more = nv_tileas.dot %other, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!a, !b, !c) -> !c
+    nv_tileas.async_commit
+    %raised = arith.addi %stage, %one : i32
+    %next = arith.remui %raised, %three : i32
+    nv_tileas.continue %more, %next : (!c, i32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+#layout0 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
+!tile_64x64xf32 = tensor<64x64xf32, #layout0>
+#layout1 = #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>
+!tile_64x32xbf16 = tensor<64x32xbf16, #layout1>
+!tile_64x32xf16 = tensor<64x32xf16, #layout1>
+#layout2 = #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>
+!tile_32x64xf16 = tensor<32x64xf16, #layout2>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%none: !tile_64x64xf32, %end: i32, %one: i32, %zero: i32, %three: i32):
+  %x = nv_tileas.alloc_tensor : !nv_tileas.buffer<bf16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
+  %y = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
+  %sum, %last = nv_tileas.for %zero, %end, %one initial(%none, %zero) : (i32, i32, i32, !tile_64x64xf32, i32) -> (!tile_64x64xf32, i32) {
+  ^bb0(%k: i32, %acc: !tile_64x64xf32, %stage: i32):
+    nv_tileas.async_wait {pending = 1 : i32}
+    nv_tileas.barrier
+    %left = nv_tileas.local_load %x, %stage : (!nv_tileas.buffer<bf16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xbf16
+    %other = nv_tileas.fp_to_fp %left {rounding_mode = "nearest_even"} : (!tile_64x32xbf16) -> !tile_64x32xf16
+    %right = nv_tileas.local_load %y, %stage : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
+    %more = nv_tileas.dot %other, %right, %acc {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    nv_tileas.async_commit
+    %raised = arith.addi %stage, %one : i32
+    %next = arith.remui %raised, %three : i32
+    nv_tileas.continue %more, %next : (!tile_64x64xf32, i32) -> ()
+  }
+  nv_tileaa.return
+}
+
 // ---- a_product_of_one_step_stays
 !ra = !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, (64,16):(16,1)>>
 !rb = !nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, (16,64):(64,1)>>

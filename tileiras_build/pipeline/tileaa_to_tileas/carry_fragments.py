@@ -4,7 +4,8 @@ In:    counted loops of one mma.sync product that adds to a sum the loop carries
 Out:   such a loop in steps of the instruction's k, behind the first iteration's wait and copies. It carries the fragments of
        its first step: an iteration multiplies all steps but the last one while it reads the fragments of the next, waits
        for the next stage, reads its first fragments, and multiplies the last step while they come. Where threads have no
-       registers for two steps' fragments, or the product is one step, the loop stays as it is.
+       registers for two steps' fragments, the product is one step, or elements are converted on the way, which keeps
+       threads busy while others wait, the loop stays as it is.
 After: pipeline_loads (all rings have their readers and waits). Before: choose_atoms (it chooses for each reading).
 Sound: the steps of a product are added in order of k, as the instructions of the whole one are. Waits, barriers and copies
        keep their order; a stage is waited for before any of it is read, and all of it has been read at the next barrier,
@@ -120,7 +121,9 @@ def _parts(loop: TableOperation, job: Job) -> _Parts | None:
         return None
     operands = [stepped_operand(product, index, steps) for index in (0, 1)]
     parts = _Parts(block, product, [operand for operand in operands if operand is not None], steps)
-    return parts if len(parts.operands) == len(operands) and _may_be_ahead(parts) else None
+    if len(parts.operands) < len(operands) or any(operand.is_computed for operand in parts.operands):
+        return None
+    return parts if _may_be_ahead(parts) else None
 
 
 def _is_plain(product: TableOperation) -> bool:

@@ -53,6 +53,11 @@ class SteppedOperand:
         return [link.op for link in self.links]
 
     @property
+    def is_computed(self) -> bool:
+        """Whether its elements are made of those of the stage, as numbers of another type are."""
+        return any(link.op.name not in (PERMUTE, VIEW) for link in self.links[1:])
+
+    @property
     def step_registers(self) -> int:
         """Of a thread, for the operand in one step; elements of less than 32 bits share them."""
         last = self.links[-1]
