@@ -12,17 +12,17 @@ KERNELS = Path(__file__).with_name("stepped_products.py")
 FAST_PATH = Path(__file__).parents[3] / "benchmarks" / "fast_path_kernels.py"
 READING, PRODUCT = "nv_tileas.local_load", "nv_tileas.dot"
 WAIT = "nv_tileas.barrier"
-# Steps of the instruction's k in a tile. sm_80 widens fp8 first.
+# Steps of the instruction's k in a tile.
 STEPS = {
     ("f16_half_sum", "sm_80"): 2,
-    ("f8", "sm_80"): 4,
     ("f8", "sm_120"): 2,
     ("i8", "sm_80"): 2,
     ("f64", "sm_80"): 4,
-    ("tf32_transposed", "sm_80"): 4,
     ("batched", "sm_80"): 2,
     ("f16", "sm_80"): 4,
 }
+# sm_80 widens fp8 first, and rounds to tf32.
+CONVERTED = (("f8", "sm_80"), ("tf32_transposed", "sm_80"))
 LENGTHS = (0, 16, 64, 144, 448)  # along k: no tile, one, more than a ring has stages
 
 
@@ -45,7 +45,7 @@ def given(values):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize(("name", "sm"), STEPS)
+@pytest.mark.parametrize(("name", "sm"), (*STEPS, *CONVERTED))
 def test_numbers(name, sm, length):
     a, b, out = operands(name, length)
     right = b.T if name == "tf32_transposed" else b
@@ -70,6 +70,13 @@ def test_the_last_step_is_multiplied_behind_the_readings_of_the_next_tile(name, 
     behind = [name for name in names[wait:] if name in (READING, PRODUCT)]
     assert behind == [READING, READING, PRODUCT]
     assert check_rings(module) == 2
+
+
+@pytest.mark.parametrize(("name", "sm"), CONVERTED)
+def test_operands_that_are_converted_are_read_at_once(name, sm):
+    [ops] = bodies(scheduled_case(KERNELS, name, sm))
+    assert [op.name for op in ops].count(PRODUCT) == 1
+    assert all(op.starts is None for op in ops if op.name == READING)
 
 
 @pytest.mark.parametrize(
