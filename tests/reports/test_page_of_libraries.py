@@ -46,6 +46,13 @@ def test_one_library_is_not_named(tmp_path):
     assert [row.library for row in read_rows(tmp_path)] == [None]
 
 
+def test_a_gpu_that_the_last_run_has_not_asked_for_is_of_the_same_library(tmp_path):
+    write_build(tmp_path, names=[ONE], gpus=("sm_90",))
+    write_project(tmp_path, [library("only", tmp_path, [ONE])])
+    write_build(tmp_path, names=[ONE], gpus=("sm_100",))
+    assert [(row.target, row.library) for row in read_rows(tmp_path)] == [("sm_90", None), ("sm_100", None)]
+
+
 def test_bytecode_is_where_it_was_or_where_builds_leave_it(project, tmp_path):
     place = tmp_path / "sources"
     place.mkdir()

@@ -57,16 +57,23 @@ def read_members(build_dir: Path) -> list[Member]:
         one.folder: build_dir for one in libraries[:1]
     }
     owners = {(one.folder, key): one for one in libraries for key in one.bytecode}
+    namesakes = _by_name(libraries)
     found = []
     for name, folder in (folders or {"": build_dir}).items():
         for cubin in cubins_of(folder):
             key = f"{cubin.parent.name}/{cubin.stem}"
-            owner = owners.get((name, key))
-            found.append(
-                Member(
-                    owner.name if owner else "", cubin, _bytecode(cubin, root / owner.bytecode[key] if owner else None)
-                )
-            )
+            owner = owners.get((name, key)) or namesakes.get((name, cubin.stem))
+            noted = root / owner.bytecode[key] if owner and key in owner.bytecode else None
+            found.append(Member(owner.name if owner else "", cubin, _bytecode(cubin, noted)))
+    return found
+
+
+def _by_name(libraries: Iterable[Library]) -> dict[tuple[str, str], Library | None]:
+    """By folder and name the library of a kernel, also on GPUs that the last run has not asked for; None where there are several."""
+    found: dict[tuple[str, str], Library | None] = {}
+    for one in libraries:
+        for name in {key.partition("/")[2] for key in one.bytecode}:
+            found[one.folder, name] = None if (one.folder, name) in found else one
     return found
 
 
