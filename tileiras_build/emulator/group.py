@@ -15,7 +15,7 @@ import numpy as np
 from . import register_moves
 from .cluster import RANK_SHIFT
 from .copies import GroupQueue
-from .shapes import spread
+from .shapes import begins_run, spread
 
 if TYPE_CHECKING:
     from .selection import Selection
@@ -99,8 +99,7 @@ class Group:
             per_cta = -(-self.machine.threads // 32)
             cta, tid = np.divmod(self.flat, self.machine.threads)
             warps = cta * per_cta + tid // 32  # ascending, as the threads are
-            is_first = np.ones(len(warps), bool)
-            np.not_equal(warps[1:], warps[:-1], out=is_first[1:])
+            is_first = begins_run(warps)
             self._warp_ids = warps[is_first]
             self._slots = (np.cumsum(is_first) - 1, tid % 32)
             self._present = np.zeros((len(self._warp_ids), 32), bool)

@@ -23,6 +23,13 @@ def each(value: np.ndarray | np.generic | int, count: int) -> np.ndarray:
     return out
 
 
+def begins_run(values: np.ndarray) -> np.ndarray:
+    """Which of some values are not what the one before is."""
+    found = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
 def lines_of(value: np.ndarray | np.generic, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
     """The numbers (CTAs, threads) of a value in one piece of memory, and how far those of the next CTA are: 0 where all have the
     same."""

@@ -14,7 +14,7 @@ from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
 from ..selection import Selection, flat_threads, selected
-from ..shapes import each
+from ..shapes import begins_run, each
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
@@ -79,8 +79,7 @@ def change_runs_at_once(machine, positions, arrivals, tx, drop) -> np.ndarray | 
     """As ``change_at_once``, where threads that follow each other have the same mbarrier."""
     if machine.race is not None or len(positions) < 2 or not machine_code.is_ready():
         return None
-    is_first = np.ones(len(positions), bool)
-    np.not_equal(positions[1:], positions[:-1], out=is_first[1:])
+    is_first = begins_run(positions)
     starts = np.flatnonzero(is_first)
     if len(starts) == len(positions):
         return None

@@ -274,7 +274,7 @@ class Arrival(Arrives):
         self.landed, self.clocks = False, clocks
 
     def land(self, machine):
-        machine.tensor.reach([self.commit])
+        """Once the commit has been reached."""
         self.landed = True
         arrivals = np.ones(len(self.positions), np.int64)
         change(machine, self.ins, self.positions, self.flat, arrivals, 0, clocks=self.clocks)
