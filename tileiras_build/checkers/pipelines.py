@@ -329,8 +329,6 @@ class _Agent(ProgramRun):
 
     def issue(self, op: TableOperation) -> None:
         """A commit gives the stage back once the product is done, so nothing is under way for the program."""
-        if op.waits:
-            self.wait(op)
         self._items(op)
         if op.pipeline is None:
             return  # of several parts, the last one gives the stage back

@@ -355,9 +355,9 @@ AsyncUmmaOp = define(
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
-    # ``waits``: it first waits for the stage, which no other thread reads. ``scale_turn``: the iteration's number in the ring of
-    # groups of scales. ``part``: number and count of parts along k, of which it multiplies one.
-    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "waits": FLAG, "part": I64S.optional()},
+    # ``scale_turn``: the iteration's number in the ring of groups of scales. ``part``: number and count of parts along k, of which it
+    # multiplies one.
+    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG, "part": I64S.optional()},
     facts=SCALAR,
 )
 UmmaCommitOp = define(

@@ -144,11 +144,6 @@ class Ring:
         return 1 if self.product.tensor_memory is not None else None
 
     @property
-    def waits_alone(self) -> bool:
-        """Whether the thread that issues a product waits for its stage, and no other does."""
-        return self.product.tensor_memory is not None and (self.product.resident or self.product.rescaled)
-
-    @property
     def stage_bytes(self) -> int:
         return sum(fetch.box.tile_bytes for fetch in self.fetches)
 
@@ -207,6 +202,11 @@ def stages_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
     """The stages that products use, or those of them that are filled inside ``loop``."""
     users: list[Ring | Resident] = [*residents_of(rings), *rings]
     return list(dict.fromkeys(user.stages for user in users if loop is None or loop in user.loops))
+
+
+def sums_stay(rings: list[Ring]) -> bool:
+    """Whether sums stay in tensor memory while they are scaled: then all products of the kernel are those of chains."""
+    return any(ring.product.rescaled for ring in rings)
 
 
 def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:

@@ -19,6 +19,7 @@ from ...dialects.nv_tileas.ops import (
     ConsumerReleaseOp,
     ConsumerWaitOp,
     TmemLoadOp,
+    TmemScaleOp,
     TmemStoreOp,
     UmmaAcquireOp,
     UmmaCommitOp,
@@ -45,16 +46,9 @@ from .agent_slices import AgentSlice
 from .computing_agent import ComputingAgent
 from .fetched_operands import drop_fetch
 from .inserted import Insert, constant_i1, constant_i32, insert_before, is_later
-from .tensor_memory_sums import TensorMemorySums, rescale, store_initial, wait_for_sum
+from .tensor_memory_sums import TensorMemorySums, store_initial, wait_for_sum
 
 REDUCE = "nv_tileas.reduce"
-
-
-def are_chained(rings: list[Ring]) -> bool:
-    """Whether all products of a kernel are those of chains whose sums stay in tensor memory."""
-    return all(ring.product.resident or ring.product.rescaled for ring in rings) and any(
-        ring.product.rescaled for ring in rings
-    )
 
 
 class ChainIssuer(AgentSlice):
@@ -183,7 +177,7 @@ class ChainedSums(TensorMemorySums):
         product, left = ring.product, given(ring.sum.written)
         block, index = block_of(product), given(running_sum(product)).argument.index - 1
         self.running.setdefault(block, []).append((index, ring))
-        rescale(ring)
+        _rescale(ring)
         for part in range(left.parts):
             operands = [product.lhs, ring.sum.left, None, None, left.pipeline]
             insert_before(TmemStoreOp.make(operands, [], part=part), product)
@@ -199,6 +193,21 @@ class ChainedSums(TensorMemorySums):
             old.results[index].replace_all_uses_with(insert_before(loaded, old))
             if ring.used_again:
                 insert_before(ConsumerReleaseOp.make([sum.pipeline, token, None], []), old)
+
+
+def _rescale(ring: Ring) -> None:
+    """The sum so far is scaled where it is, which no product adds to: the scores have come after the last one."""
+    product, running = ring.product, given(running_sum(ring.product))
+    loop = row(block_of(product).parent_op())
+    product.operands[2] = running.argument
+    if running.scale is None:
+        return
+    begun = None
+    if is_zero(loop.initial[running.argument.index - 1]):
+        begun = insert_before(is_later(loop, block_of(product).args[0]), product)
+    insert_before(TmemScaleOp.make([ring.sum.tile, running.factor, begun], []), product)
+    running.scale.detach()
+    running.scale.erase()
 
 
 def _delay(block: Block, place: Operation) -> None:

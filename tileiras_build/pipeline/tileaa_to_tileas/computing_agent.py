@@ -128,8 +128,7 @@ class ComputingAgent:
     def _product(self, ring: Ring, tokens: Tokens) -> None:
         """Wait, multiply, give the stage back."""
         product, token = ring.product, tokens[ring.stages]
-        if not ring.waits_alone:
-            insert_before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
+        insert_before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
         stage = stage_of(inserter(product), ring.pipeline, token)
         if ring.summed is not None:
             self.sums.accumulate(ring, stage, tokens)

@@ -32,7 +32,7 @@ from ..job import Job
 from ..savings import SAVINGS
 from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
-from .agent_rings import Fetch, Left, Ring, ScaleRing, Stages, Sum, residents_of
+from .agent_rings import Fetch, Left, Ring, ScaleRing, Stages, Sum, residents_of, sums_stay
 from .copied_loads import copied_load
 from .inserted import insert_before
 from .parts_of_conversions import limit_parts
@@ -45,14 +45,12 @@ SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
 class RingAllocation:
     """Shared memory and tensor memory of all rings, made at the end of what all agents share (``entry``)."""
 
-    def __init__(
-        self, func: Operation, job: Job, warps: int, rings: list[Ring], issues_apart: bool, chained: bool = False
-    ):
-        self.func, self.job, self.warps, self.issues_apart, self.chained = func, job, warps, issues_apart, chained
+    def __init__(self, func: Operation, job: Job, warps: int, rings: list[Ring], issues_apart: bool):
+        self.func, self.job, self.warps, self.issues_apart = func, job, warps, issues_apart
         self.rings, self.groups = rings, _groups(rings)
         self.entry = func.regions[0].blocks[0]
         self.ctas = 1  # that share a multiprocessor
-        self.keeps_sums = any(ring.product.rescaled for ring in rings)
+        self.keeps_sums = sums_stay(rings)
         # CTAs of chained products, one of which computes while another one multiplies.
         self.shares = self.keeps_sums or bool(residents_of(rings))
 
@@ -60,7 +58,7 @@ class RingAllocation:
         """``body``: the program of the threads that compute."""
         stages = self._choose_stages(body)
         for resident in residents_of(self.rings):
-            resident.allocated = self._create([resident.fetch], 1, 1 if self.chained else self.warps)
+            resident.allocated = self._create([resident.fetch], 1, 1 if self.keeps_sums else self.warps)
         for first, *others in self.groups:
             first.allocated = self._create_stages(first, stages)
             for ring in (first, *others):
@@ -200,7 +198,7 @@ class RingAllocation:
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
         running = only_accumulates(ring.product) or ring.product.rescaled
         waited = only_accumulates(ring.product) and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
-        kept = self.chained and ring.product.rescaled
+        kept = ring.product.rescaled
         pipeline = self._pipeline(buffers, self.warps if self.issues_apart or kept else 1, 0)
         written = self._written(ring) if kept else None
         return Sum(running, waited, pipeline, tile, operand, written=written)

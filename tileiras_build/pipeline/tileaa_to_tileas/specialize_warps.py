@@ -42,9 +42,9 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import given, last_op, owner, row
 from ..shared.optimization_hints import occupancy
-from .agent_rings import Ring, residents_of, set_residents
+from .agent_rings import Ring, residents_of, set_residents, sums_stay
 from .agent_slices import FetchingAgent, IssuingAgent
-from .chained_agents import ChainIssuer, ChainReader, are_chained
+from .chained_agents import ChainIssuer, ChainReader
 from .computing_agent import ComputingAgent
 from .inserted import insert_before
 from .ring_allocation import RingAllocation
@@ -85,8 +85,8 @@ class _Specializer:
         gains = any(len(ring.loops) > 1 or ring.copies for ring in self.rings)
         self.issues_apart = gains and all(map(_fills_sums, self.rings)) and self._has_registers()
         self.copies = [copy for ring in self.rings for copy in ring.copies if self.issues_apart]
-        self.chained = are_chained(self.rings)
-        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart, self.chained)
+        self.chained = sums_stay(self.rings)
+        self.allocation = RingAllocation(func, job, self.warps, self.rings, self.issues_apart)
 
     def run(self) -> None:
         self._set_warps()

@@ -14,15 +14,13 @@ from ...dialects.nv_tileas.ops import (
     BarrierOp,
     ConsumerWaitOp,
     TmemLoadOp,
-    TmemScaleOp,
     TmemStoreOp,
     UmmaCommitOp,
 )
 from ...dialects.nv_tileas.types import PipelineType
-from ..analysis.chained_products import running_sum
 from ..analysis.operand_chains import is_inside, is_zero
 from ..analysis.scale_groups import groups_multiplied
-from ..shared.accessors import block_of, given, last_op, row, tile_type, type_of
+from ..shared.accessors import block_of, last_op, row, tile_type, type_of
 from .agent_rings import Ring, Sum, Tokens, tensor_values
 from .fetched_operands import operands_of
 from .inserted import (
@@ -77,8 +75,6 @@ class TensorMemorySums:
         """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
         product, sum = ring.product, ring.sum
         operands, stages, kept = operands_of(ring, stage)
-        if product.rescaled:
-            rescale(ring)
         if sum.left is not None:
             operands[0] = sum.left
             _store_left(ring)
@@ -98,8 +94,7 @@ class TensorMemorySums:
             None,
             turn,
         ]
-        told = tensor_values(product) | {"waits": ring.waits_alone}
-        insert_before(AsyncUmmaOp.make(read, [], kept, **told), product)
+        insert_before(AsyncUmmaOp.make(read, [], kept, **tensor_values(product)), product)
         if ready is not None:
             wait_for_sum(sum, product, tokens)
         product.result.replace_all_uses_with(product.acc if sum.running else _read_sum(ring))
@@ -108,8 +103,7 @@ class TensorMemorySums:
         """Whether a product is added to what its tile holds."""
         product, sum = ring.product, ring.sum
         if not sum.running:
-            if not product.resident:
-                _meet(product)  # operands are written, the last sum is read
+            _meet(product)  # operands are written, the last sum is read
             return insert_before(constant_i1(False), product)
         if sum.scales and product.scale_steps == 1:
             _meet(product)  # all of them are written
@@ -127,21 +121,6 @@ def store_initial(initial: SSAValue, sum: Sum, loop: TableOperation) -> bool:
     never = insert_before(never_runs(loop), loop) if starts_from_zero else None
     insert_before(TmemStoreOp.make([initial, sum.tile, never, None, None], []), loop)
     return starts_from_zero
-
-
-def rescale(ring: Ring) -> None:
-    """The sum so far is scaled where it is, which no product adds to: the scores have come after the last one."""
-    product, running = ring.product, given(running_sum(ring.product))
-    loop = row(block_of(product).parent_op())
-    product.operands[2] = running.argument
-    if running.scale is None:
-        return
-    begun = None
-    if is_zero(loop.initial[running.argument.index - 1]):
-        begun = insert_before(is_later(loop, block_of(product).args[0]), product)
-    insert_before(TmemScaleOp.make([ring.sum.tile, running.factor, begun], []), product)
-    running.scale.detach()
-    running.scale.erase()
 
 
 def _store_left(ring: Ring) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import VectorType
+from functools import partial
+
 from xdsl.ir import SSAValue
 
 from ....dialects.cute_nvgpu.ops import LoadTensorMemoryOp, StoreTensorMemoryOp
@@ -11,10 +12,11 @@ from ....dialects.nvvm import tensor_memory as instructions
 from ....dialects.nvvm.warps import VoteAllOp
 from ....layouts import TensorMemoryTile, tensor_memory_tile
 from ....targets import ELEMENT_BITS
-from ...shared.accessors import given, typed
-from ...shared.llvm_types import FLOAT, I1, I32, vector
+from ...shared.accessors import given
+from ...shared.llvm_types import FLOAT, I1, I32
 from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
+from ..values.pairs import PAIR, has_pairs, in_pairs
 from .tensor_memory import form_of, pointer_to, scalars_of, vector_of, warp_address, words_type
 
 # That a thread has for a part of the tile at once, two of them under way: beside those it holds a row of scores, and with twice as many it
@@ -65,15 +67,11 @@ def _store_scaled(
 
 def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) -> list[Value]:
     """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
-    if len(values) % 2 or not e.target.has("f32x2_native"):
-        return [e.b.binary("fmul", value, factor, FLOAT) for value, factor in zip(values, factors, strict=True)]
-    pair = vector(2, FLOAT)
-    found: list[Value] = []
-    for start in range(0, len(values), 2):
-        first, second = (e.b.vector(side[start : start + 2], pair) for side in (values, list[Value](factors)))
-        both = typed(e.b.binary("fmul", first, second, pair), VectorType)
-        found += [e.b.element(both, 0), e.b.element(both, 1)]
-    return found
+    calls = list(zip(values, factors, strict=True))
+    one = partial(e.b.binary, "fmul", type=FLOAT)
+    if not has_pairs(e, FLOAT):
+        return [one(*call) for call in calls]
+    return in_pairs(e.b, calls, partial(e.b.binary, "fmul", type=PAIR), one)
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.tmem_scale": emit_tmem_scale}

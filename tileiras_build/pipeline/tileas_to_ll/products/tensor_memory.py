@@ -52,12 +52,9 @@ from ..pipelines.agents import (
     barrier_in,
     ctas_of,
     empty_barrier,
-    full_barrier,
     is_pair,
     leading,
-    phase_of,
     stage_of,
-    wait,
 )
 from ..pipelines.async_copies import stage_address
 
@@ -272,9 +269,6 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
 
 def emit_async_umma(e: KernelEmitter, op: TableOperation) -> None:
     product = _Product(e, op)
-    if op.waits:
-        with e.one_warp():
-            wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
     with _issuing(e):
         e.b.issue(instructions.FenceAfterOp)
         product.emit()
