@@ -14,11 +14,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import Attribute
 
-from .formats import FORMATS, from_float64, to_float64
+from .formats import FORMATS, Format, from_float64, to_float64
 from .rounding import quantize
 
 # Random bits are seldom one of these; times zero, say, only they are seen.
 TELLING = (np.inf, -np.inf, np.nan, 0.0)
+
+
+def units(wide: np.ndarray, form: Format) -> np.ndarray:
+    """How far the neighbors of float64 values are in a type; 0 of zeros, which results are where nothing was rounded."""
+    return np.where(wide == 0, 0, np.maximum(np.abs(wide) * form.epsilon, form.tiny))
 
 
 @dataclass
@@ -73,7 +78,10 @@ class Choice:
         return from_float64(self.move(wide, amount, element_type), element_type)
 
     def move(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
-        """float64 values moved by at most ``amount`` and rounded to an element type, still as float64."""
+        """float64 values moved by at most ``amount`` and rounded to an element type, still as float64.
+
+        Zeros move too, where ``amount`` is not 0: a sum that cancels is 0 in one order only.
+        """
         self.inexact = self.moved = True
         form = FORMATS[element_type]
         if self.random is not None:
@@ -82,15 +90,14 @@ class Choice:
             direction = np.where(direction == 0, self.random.uniform(-1, 1, np.shape(wide)), direction)
             with np.errstate(all="ignore"):
                 moved = wide + direction * amount
-            wide = np.where(np.isfinite(wide) & np.isfinite(moved) & (wide != 0), moved, wide)
+            wide = np.where(np.isfinite(wide) & np.isfinite(moved) & (np.asarray(amount) > 0), moved, wide)
         return wide if form.precision == 53 else quantize(wide, form)
 
     def relative(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
-        """Held floats moved by at most ``ulps`` units in their last place."""
+        """Held floats moved by at most ``ulps`` units in their last place; zeros are exact."""
         self.inexact = self.moved = True
         if self.random is None:
             return values
         form = FORMATS[element_type]
         with np.errstate(all="ignore"):
-            size = np.maximum(np.abs(to_float64(values, element_type)) * form.epsilon, form.tiny)
-            return self.spread(values, element_type, size * ulps)
+            return self.spread(values, element_type, units(to_float64(values, element_type), form) * ulps)
