@@ -31,7 +31,7 @@ from tests.fuzz.compare import KINDS, WAYS, Outcome, Way, compare_program, find_
 from tests.fuzz.programs import SeededChoices
 from tileiras_build.bytecode import disassemble
 
-SECONDS = 120  # of one program, on all targets
+SECONDS = 120  # of processor time, of one program on all targets
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ Run = Callable[[Job], tuple[int, list[Outcome]]]
 
 
 def _run(job: Job) -> tuple[int, list[Outcome]]:
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         program = KINDS[job.kind](SeededChoices(job.seed))
         outcomes = compare_program(program, job.seed, job.targets, job.ways, job.races)
@@ -64,7 +64,7 @@ def _run(job: Job) -> tuple[int, list[Outcome]]:
     except Exception as problem:
         return job.seed, [Outcome("fails", "-", Way(0), f"{type(problem).__name__}: {problem}")]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _expire(*_):
@@ -130,7 +130,7 @@ class Worker:
 
     def _serve(self, jobs: Connection) -> None:
         self.jobs.close()
-        signal.signal(signal.SIGALRM, _expire)
+        signal.signal(signal.SIGPROF, _expire)
         with suppress(EOFError):  # there are no more
             while True:
                 jobs.send(self.run(jobs.recv()))

@@ -148,6 +148,7 @@ def _store(e: KernelEmitter, op: TableOperation) -> None:
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
+    e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
     place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = pointer_to(e, warp_address(e, tile, place, own, first))
@@ -201,6 +202,7 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):
+        e.b.issue(instructions.FenceAfterOp)
         pointer = pointer_to(e, e.b.add(address, lanes))
         e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e, words), type=None, **form_of("32x32b", len(words)))
         e.b.issue(instructions.WaitStoreOp)
