@@ -311,3 +311,21 @@ def test_sums_that_overflow_in_some_order(numbers, result, wrong):
     actual = [words.copy() for words in expected.exact]
     actual[1].view(np.float16)[0] = result
     assert bool(expected.compare(actual)) is wrong
+
+
+def test_an_element_too_few_or_twice_of_a_sum_that_may_overflow_elsewhere_is_noticed():
+    """64 of f16, whose parts stay in range."""
+    text = kernel(
+        {"px": "f16", "pr": "f16"}, HALVES.replace("4xf16", "64xf16").replace("=(4)", "=(64)").replace("[4]", "[64]")
+    )
+    module = parse_text(text)
+    inputs = derive_inputs(module, "k")
+    numbers = (np.random.default_rng(1).standard_normal(64) * 100).astype(np.float16)
+    inputs.buffers[0].bytes.view(np.float16)[:64] = numbers
+    inputs.buffers[0].content = inputs.buffers[0].bytes.copy()
+    expected = Expectation(module, "k", inputs)
+    whole, largest = numbers.astype(float).sum(), float(np.abs(numbers).max())
+    for result, wrong in ((whole, False), (whole + largest, True), (whole - largest, True)):
+        actual = [words.copy() for words in expected.exact]
+        actual[1].view(np.float16)[0] = result
+        assert bool(expected.compare(actual)) is wrong
