@@ -45,7 +45,7 @@ from tileiras_build.dialects.cuda_tile.enums import (
     PaddingValue,
 )
 from tileiras_build.dialects.cuda_tile.types import TOKEN, TensorViewType, TileType
-from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType
+from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tileiras_build.interpreter.formats import (
     BF16,
     F8E4M3,
@@ -461,8 +461,87 @@ def shared_atomic(b: GridBuilder) -> None:
     )
 
 
+def through_tensor(b: GridBuilder) -> None:
+    """A tile through a tensor of all blocks: stored as a block's own tile, and loaded behind the token of that."""
+    if b.depth:
+        return
+    x = b.find(lambda value: len(value.shape) == 2 and value.element in (*FLOATS, i32, i8)) or b.load(
+        F16, b.shape(rank=2)
+    )
+    sizes = [b.whole(size, count) for size, count in zip(x.shape, b.grid)]
+    view = b.partition(b.tensor(x.element, sizes), x.shape)
+    index = [b.ids[0].ssa, b.ids[1].ssa]
+    stored = b.emit(
+        ct.StoreViewTkoOp,
+        [x.ssa, view, *index],
+        [TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 1, 2, 0),
+    )
+    op = b.emit(
+        ct.LoadViewTkoOp,
+        [view, *index, stored.results[0]],
+        [x.type, TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 2, 1),
+    )
+    b.pool.append(Value(op.results[0], x.exact, x.raw))
+
+
+def strided_store(b: GridBuilder) -> None:
+    """The second tile of a view whose tiles leave gaps, of any width."""
+    if b.depth:
+        return
+    x = b.find(lambda value: len(value.shape) == 2 and value.element in (*FLOATS, i32, i8)) or b.load(
+        F16, b.shape(rank=2)
+    )
+    steps = tuple(size + b.choices.integer(0, size) for size in x.shape)
+    sizes = tuple(step + b.choices.integer(1, size) for step, size in zip(steps, x.shape))
+    type = TensorViewType(x.element, sizes, [sizes[1], 1])
+    base = b.argument(x.element, sizes[0] * sizes[1])
+    tensor = b.emit(ct.MakeTensorViewOp, [base.ssa], [type], operandSegmentSizes=segments(1, 0, 0)).results[0]
+    view = b.emit(ct.MakeStridedViewOp, [tensor], [StridedViewType(x.shape, steps, type)]).results[0]
+    one = b.number(1).ssa
+    b.emit(
+        ct.StoreViewTkoOp,
+        [x.ssa, view, one, one],
+        [TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 1, 2, 0),
+    )
+
+
+def reduced_into_view(b: GridBuilder) -> None:
+    """Numbers of all blocks joined in one tile of a tensor."""
+    if b.depth:
+        return
+    x = b.find(lambda value: len(value.shape) == 2 and value.element == i32) or b.load(i32, b.shape(rank=2))
+    view = b.partition(b.tensor(i32, [b.whole(size, 1) for size in x.shape]), x.shape, padded=False)
+    zero = b.number(0).ssa
+    b.emit(
+        ct.AtomicRedViewTkoOp,
+        [view, zero, zero, x.ssa],
+        [TOKEN],
+        memory_ordering_semantics=MemoryOrderingSemanticsAttr.of("relaxed"),
+        memory_scope=MemoryScopeAttr.of("device"),
+        mode=AtomicRMWModeAttr.of(b.pick(("add", "and", "or", "xor", "max", "min", "umax", "umin"))),
+        operandSegmentSizes=segments(1, 2, 1, 0),
+    )
+
+
+def product_of_elements(b: GridBuilder) -> None:
+    """Products of all elements along a dimension, which may overflow or underflow on the way."""
+    x = b.find(lambda value: value.shape and value.element in FLOATS) or b.load(b.pick(FLOATS), b.shape(rank=2))
+    one = TileType((), x.element)
+    with b.nested([one, one]) as block:
+        made = b.emit(ct.MulFOp, block.args, [one], rounding_mode=NEAREST).results[0]
+        b.emit(ct.YieldOp, [made], [])
+    programs.finish_aggregate(b, [x], block, [1.0], True)
+
+
 OWN_STEPS: tuple[Callable[[GridBuilder], None], ...] = (
-    product_loop, attention, dynamic_loop, rows_then_columns, scatter, token_chain, shared_atomic,
+    product_loop, attention, dynamic_loop, rows_then_columns, scatter, token_chain, shared_atomic, through_tensor,
+    strided_store, reduced_into_view, product_of_elements,
 )  # fmt: skip
 GRID_STEPS = (*LATER_STEPS, *OWN_STEPS * 3, product_loop, product_loop, attention, attention)
 

@@ -758,10 +758,10 @@ def aggregate(b: Builder) -> None:
     with b.nested([scalar, scalar]) as block:
         result = b.emit(row.kind, block.args, [scalar], **dict(row.properties)).results[0]
         b.emit(ct.YieldOp, [result], [])
-    _finish_aggregate(b, [x], block, [row.identity(x.element)], row.inexact)
+    finish_aggregate(b, [x], block, [row.identity(x.element)], row.inexact)
 
 
-def _finish_aggregate(b: Builder, tiles: list[Value], block: Block, identities: list, inexact: bool) -> None:
+def finish_aggregate(b: Builder, tiles: list[Value], block: Block, identities: list, inexact: bool) -> None:
     dim, shape = b.choices.integer(0, len(tiles[0].shape) - 1), tiles[0].shape
     given = {
         "dim": IntegerAttr(dim, i32),
@@ -812,7 +812,7 @@ def largest_with_place(b: Builder) -> None:
         best = b._plain(ct.SelectOp, [wins, first, second], one)
         where = b._plain(ct.SelectOp, [wins, here, there], place)
         b.emit(ct.YieldOp, [best.ssa, where.ssa], [])
-    _finish_aggregate(b, [x, places], block, [_lowest(x.element), _highest(i32)], False)
+    finish_aggregate(b, [x, places], block, [_lowest(x.element), _highest(i32)], False)
 
 
 FACTORS = {
