@@ -81,6 +81,14 @@ def test_a_sum_that_always_overflows_is_not_open():
     assert list(open_sums(np.full(4, 6e4), HALF, of_neighbors)) == [False] * 4
 
 
+def test_a_sum_that_stops_at_the_largest_number_comes_back():
+    """Rounded toward zero: of 60000, 60000 and -30000 the largest number, or that less 30000."""
+    terms = np.array([6e4, 6e4, -3e4])
+    assert not open_sums(terms, HALF, of_any_order)
+    assert open_sums(terms, HALF, of_any_order, is_nearest=False)
+    assert not open_sums(terms / 2, HALF, of_any_order, is_nearest=False)
+
+
 def test_products_are_open_where_orders_end_differently():
     for terms, opened in (
         ((300.0, 300.0, 0.01), True), ((300.0, 300.0, 3.0), False), ((2.0, 3.0, 0.5), False), ((0.001, 0.001, 500.0), True),

@@ -13,6 +13,8 @@ import numpy as np
 from xdsl.ir import Block, Operation
 
 from ..dialects.cuda_tile.base import TileOperation
+from ..dialects.cuda_tile.elementwise import RoundedFloatBinary
+from ..dialects.cuda_tile.enums import RoundingMode
 from ..dialects.cuda_tile.ops_control import ReduceOp, ScanOp, YieldOp
 from ..dialects.cuda_tile.ops_conversion import (
     BitcastOp,
@@ -29,7 +31,7 @@ from ..dialects.cuda_tile.ops_float import FLOAT_OPS, AddFOp, MulFOp
 from ..dialects.cuda_tile.ops_integer import INTEGER_OPS
 from ..dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, OffsetOp, SelectOp
 from ..dialects.narrowing import expect
-from .formats import FORMATS, Format, element_of, held, to_float64
+from .formats import FORMATS, element_of, held, to_float64
 from .machine import Frame, handles
 from .sums import Extremes, of_any_order, of_neighbors, open_products, open_sums
 
@@ -80,26 +82,31 @@ def _pick_split(frame: Frame) -> Callable[[Tiles], tuple[list, list]]:
 
 
 # What joins elements -> where its results depend on the order by more than roundings (``sums.py``).
-Rule = Callable[[np.ndarray, Format, Extremes], np.ndarray]
-OPENED: dict[type[Operation], Rule] = {AddFOp: open_sums, MulFOp: open_products}
+OPENED: dict[type[Operation], Callable[..., np.ndarray]] = {AddFOp: open_sums, MulFOp: open_products}
 
 
 def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Extremes) -> Tiles:
     """``results``, any numbers where only some orders of the elements overflow on the way."""
     opened = []
-    for rule, tile, result, operand in zip(_rules(op.body.block), tiles, results, op.operands, strict=True):
-        element_type = element_of(operand)
-        where = rule(to_float64(tile, element_type), FORMATS[element_type], extremes) if rule else np.zeros((), bool)
+    for joined, tile, result, operand in zip(_joined(op.body.block), tiles, results, op.operands, strict=True):
+        where = np.zeros((), bool)
+        if joined is not None:
+            is_nearest = joined.rounding_mode.data is RoundingMode.NEAREST_EVEN
+            element_type = element_of(operand)
+            values = to_float64(tile, element_type)
+            where = OPENED[type(joined)](values, FORMATS[element_type], extremes, is_nearest)
         opened.append(frame.choice.fill(result, where))
     return tuple(opened)
 
 
-def _rules(block: Block) -> list[Rule | None]:
-    """The row of OPENED of each result of a region, where one operation on its two arguments makes it."""
+def _joined(block: Block) -> list[RoundedFloatBinary | None]:
+    """The sum or product of its two arguments that each result of a region is, where it is one."""
     pairs = zip(block.args[0::2], block.args[1::2], strict=True)
     owners = [value.owner for value in expect(YieldOp, block.last_op).operands]
     return [
-        OPENED.get(type(owner)) if isinstance(owner, Operation) and set(owner.operands) == set(pair) else None
+        owner
+        if isinstance(owner, RoundedFloatBinary) and type(owner) in OPENED and set(owner.operands) == set(pair)
+        else None
         for owner, pair in zip(owners, pairs, strict=True)
     ]
 

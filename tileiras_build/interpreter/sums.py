@@ -14,6 +14,7 @@ products of ``mmaf``. With u half an epsilon of the type of the sums, s = t_1 + 
 - Overflow. The largest partial sum of any order is that of the positive terms, the smallest that of the negative ones. Some
   order overflows if and only if one of these does, and what that order gives is an infinity, or a NaN where both do. If s itself
   overflows and only one side does, all orders give that infinity: nothing brings a partial sum back from it. ``opens``.
+  That is so of rounding to nearest; the directed modes stop at the largest number, from which a sum comes back.
   Regrouping keeps terms next to each other: there it is the extreme sums of neighbors (``of_neighbors``).
 """
 
@@ -51,11 +52,16 @@ def spread_of(size: np.ndarray, count: int, epsilon: float, form: Format) -> np.
 
 
 def opens(
-    total: np.ndarray, highest: np.ndarray, lowest: np.ndarray, slack: np.ndarray | float, limit: float
+    total: np.ndarray,
+    highest: np.ndarray,
+    lowest: np.ndarray,
+    slack: np.ndarray | float,
+    limit: float,
+    is_nearest: bool = True,
 ) -> np.ndarray:
     """Where the order decides whether a sum overflows: ``highest`` and ``lowest`` are extreme partial sums, up to ``slack``."""
     over, under = ~(highest + slack <= limit), ~(lowest - slack >= -limit)
-    certain = np.where(over & under, False, np.abs(total) - slack > limit)
+    certain = ~(over & under) & (np.abs(total) - slack > limit) & is_nearest
     return (over | under) & ~certain
 
 
@@ -76,15 +82,15 @@ def of_neighbors(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return ends, highest, lowest
 
 
-def open_sums(values: np.ndarray, form: Format, extremes: Extremes) -> np.ndarray:
+def open_sums(values: np.ndarray, form: Format, extremes: Extremes, is_nearest: bool = True) -> np.ndarray:
     """Where the order decides whether sums of float64 values along axis 0 overflow in a type."""
     terms = np.ldexp(np.where(np.isfinite(values), values, 0), -HEADROOM)
     total, highest, lowest = extremes(terms)
     slack = len(terms) * form.epsilon * np.maximum(highest, -lowest)
-    return opens(total, highest, lowest, slack, np.ldexp(form.largest, -HEADROOM))
+    return opens(total, highest, lowest, slack, np.ldexp(form.largest, -HEADROOM), is_nearest)
 
 
-def open_products(values: np.ndarray, form: Format, extremes: Extremes) -> np.ndarray:
+def open_products(values: np.ndarray, form: Format, extremes: Extremes, is_nearest: bool = True) -> np.ndarray:
     """Where the order decides whether products along axis 0 overflow, or lose more to an underflow than to roundings.
 
     They are sums of logarithms. A zero among them stays one unless another part overflows. Each of n roundings of subnormal
@@ -95,6 +101,6 @@ def open_products(values: np.ndarray, form: Format, extremes: Extremes) -> np.nd
     zero = extremes((sizes == 0).astype(float))[0] > 0
     slack, limit = len(values) * form.epsilon + 2.0**-20, np.log2(form.largest)
     over, under = highest + slack > limit, ~zero & (lowest - slack < form.least_exponent)
-    infinite = ~zero & ~under & (total - slack > limit)
-    nothing = ~over & (total + len(values) + slack < np.log2(form.tiny) - 1)
+    infinite = ~zero & ~under & (total - slack > limit) & is_nearest
+    nothing = ~over & (total + len(values) + slack < np.log2(form.tiny) - 1) & is_nearest
     return (over & ~infinite) | (under & ~nothing)
