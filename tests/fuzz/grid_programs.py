@@ -241,7 +241,7 @@ def _sides(b: GridBuilder) -> tuple[int, int]:
 
 def _bounds(b: GridBuilder, steps: int) -> tuple[Value, Value]:
     """From where to where a loop of ``steps`` tiles goes: numbers that are known or arguments, none at all among them."""
-    low, high = b.pick((0, 0, 0, 1)), b.pick((steps, steps, max(steps - 1, 0), 0))
+    low, high = b.pick((0,) * 7 + (1,)), b.pick((steps,) * 6 + (max(steps - 1, 0), 0))
     return tuple(b.scalar(number) if b.chance(2) else b.number(number) for number in (low, high))
 
 
