@@ -66,7 +66,7 @@ def test_scans_are_open_where_groupings_end_differently():
         for count in range(1, 5):
             ends = finite(groupings(tuple(terms[:count]), np.add))
             seen.add(bool(opened[count - 1]))
-            assert opened[count - 1] == (len(ends) == 2) or ends == {False}
+            assert bool(opened[count - 1]) is (len(ends) == 2) or ends == {False}
     assert seen == {True, False}
 
 
@@ -74,6 +74,15 @@ def test_an_order_that_overflows_both_ways_gives_no_number():
     terms = np.array([6e4, 6e4, -6e4, -6e4], np.float16)
     assert any(np.isnan(number) for number in of_orders(tuple(terms), np.add))
     assert open_sums(terms.astype(float), HALF, of_any_order)
+
+
+@pytest.mark.parametrize(
+    ("terms", "side"), [((6e4, 6e4, -6e4), 1), ((-6e4, 6e4, -6e4), -1), ((6e4, 6e4, -6e4, -6e4), 2), ((6e4, -6e4), 0)]
+)
+def test_the_side_of_an_overflow_is_known(terms, side):
+    assert open_sums(np.array(terms), HALF, of_any_order) == side
+    found = {float(number) for number in of_orders(tuple(np.float16(terms)), np.add)}
+    assert (np.inf in found) is (side > 0) and (-np.inf in found) is (side in (-1, 2))
 
 
 def test_a_sum_that_always_overflows_is_not_open():

@@ -86,7 +86,7 @@ OPENED: dict[type[Operation], Callable[..., np.ndarray]] = {AddFOp: open_sums, M
 
 
 def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Extremes) -> Tiles:
-    """``results``, any numbers where only some orders of the elements overflow on the way."""
+    """``results``, or what they are where only some orders of the elements overflow on the way."""
     opened = []
     for joined, tile, result, operand in zip(_joined(op.body.block), tiles, results, op.operands, strict=True):
         where = np.zeros((), bool)
@@ -95,7 +95,8 @@ def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Ext
             element_type = element_of(operand)
             values = to_float64(tile, element_type)
             where = OPENED[type(joined)](values, FORMATS[element_type], extremes, is_nearest)
-        opened.append(frame.choice.fill(result, where))
+        end = frame.choice.overflow if isinstance(joined, AddFOp) else frame.choice.fill
+        opened.append(end(result, where))
     return tuple(opened)
 
 

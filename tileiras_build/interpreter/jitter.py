@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import Attribute
 
@@ -31,7 +32,8 @@ class Choice:
     """How one execution decides what Tile IR leaves open.
 
     Unspecified values are random bytes from ``garbage``, or zero. ``random`` moves inexact results and chooses the
-    order of reductions. Of several writes to one place in one store, the first stays if ``first_wins``. ``trusting``
+    order of reductions. Of several writes to one place in one store, the first stays if ``first_wins``. Sums that overflow in some order do so if ``overflows``,
+    else at random. ``trusting``
     passes over broken assumptions on constants, which no input can mend. Afterwards ``filled`` says whether there was
     an unspecified value, ``inexact`` whether there was an inexact result.
     """
@@ -39,6 +41,7 @@ class Choice:
     garbage: np.random.Generator | None = None
     random: np.random.Generator | None = None
     first_wins: bool = False
+    overflows: bool = False
     trusting: bool = False
     inexact: bool = field(default=False, init=False)
     moved: bool = field(default=False, init=False)  # since the interpreter last reset it
@@ -49,6 +52,20 @@ class Choice:
         if not np.any(where):
             return values
         return np.where(where, self.arbitrary(values.dtype, np.shape(values)), values)
+
+    def overflow(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
+        """``values`` of sums that some orders take beyond the largest number, as ``sums.opens`` says where: what one order makes."""
+        if not np.any(where):
+            return values
+        self.filled = True
+        if self.garbage is None:
+            return values
+        side = self.garbage.choice(np.array([np.inf, -np.inf, np.nan]), np.shape(values))
+        end = np.where(where == 2, side, np.where(where > 0, np.inf, -np.inf)).astype(values.dtype)
+        largest = np.asarray(ml_dtypes.finfo(values.dtype).max, values.dtype)
+        end = np.where(values == end, np.where(end > 0, largest, -largest), end)  # another order stays below
+        kept = False if self.overflows else self.garbage.integers(0, 2, np.shape(values)) != 0
+        return np.where((where != 0) & ~np.asarray(kept), end, values)
 
     def arbitrary(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         """A new array of unspecified values; every other float is one that shows through what follows."""

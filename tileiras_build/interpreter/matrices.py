@@ -68,14 +68,14 @@ def _adds_up(
 def _open_overflow(
     frame: Frame, op, result: np.ndarray, finite: list[np.ndarray], size: np.ndarray, slack: np.ndarray
 ) -> np.ndarray:
-    """``result``, any number where a partial sum may overflow and the whole does not."""
+    """``result``, or what a sum ends in of which a part overflows and the whole does not."""
     limit = FORMATS[element_of(op.acc)].largest
     if np.all(size + slack <= limit):
         return result
     with np.errstate(all="ignore"):
         total = product(finite[0], finite[1]) + finite[2]
         open_ = opens(total, (size + total) / 2, (total - size) / 2, slack, limit)
-    return frame.choice.fill(result, open_)
+    return frame.choice.overflow(result, open_)
 
 
 @handles(MmaFOp)

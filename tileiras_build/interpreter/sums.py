@@ -59,10 +59,11 @@ def opens(
     limit: float,
     is_nearest: bool = True,
 ) -> np.ndarray:
-    """Where the order decides whether a sum overflows: ``highest`` and ``lowest`` are extreme partial sums, up to ``slack``."""
+    """Where the order decides whether a sum overflows, and where to: 1 up, -1 down, 2 either way, else 0. ``highest`` and ``lowest``
+    are extreme partial sums, up to ``slack``."""
     over, under = ~(highest + slack <= limit), ~(lowest - slack >= -limit)
     certain = ~(over & under) & (np.abs(total) - slack > limit) & is_nearest
-    return (over | under) & ~certain
+    return np.where(certain, 0, np.where(over & under, 2, over.astype(np.int8) - under))
 
 
 Extremes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -83,7 +84,7 @@ def of_neighbors(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def open_sums(values: np.ndarray, form: Format, extremes: Extremes, is_nearest: bool = True) -> np.ndarray:
-    """Where the order decides whether sums of float64 values along axis 0 overflow in a type."""
+    """Where the order decides whether sums of float64 values along axis 0 overflow in a type, as ``opens`` says it."""
     terms = np.ldexp(np.where(np.isfinite(values), values, 0), -HEADROOM)
     total, highest, lowest = extremes(terms)
     slack = len(terms) * form.epsilon * np.maximum(highest, -lowest)
