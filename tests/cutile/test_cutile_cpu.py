@@ -1,5 +1,7 @@
 """The emulator as a device: what launches compute, what they refuse, and how faults are told."""
 
+import pickle
+import traceback
 from typing import Annotated
 
 import numpy as np
@@ -72,6 +74,64 @@ def test_an_assertion_is_printed_and_told_with_its_message_and_line(device, caps
     assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
     assert fault.location.line == kernels.line_of("fails")
     assert "all are positive" in capsys.readouterr().out
+
+
+def test_an_assertion_is_told_without_the_place_that_stands_before_it(device):
+    told = str(fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),)))
+    assert told.count(kernels.__file__) == 1 and told.endswith("assertion failed: all are positive")
+
+
+def test_reading_past_a_list_names_the_list(device):
+    fault = fault_of((1,), kernels.item_of, ([np.zeros(TILE, np.float32)] * 2, np.zeros(TILE, np.float32), 7))
+    assert 'reads 8 bytes, 120 bytes past the end of list "xs" of 2 arrays' in str(fault)
+
+
+def test_a_fault_keeps_what_it_knows_where_it_is_pickled(device):
+    fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
+    copied = pickle.loads(pickle.dumps(fault))
+    assert (copied.kernel, copied.block, copied.fault.kind) == ("asserting", (0, 0, 0), "assertion")
+    assert str(copied) == str(fault)
+
+
+def test_a_read_only_array_may_be_read_and_not_written(device):
+    x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float32)
+    x.flags.writeable = False
+    ct.launch(0, (1,), kernels.shifted, (x, y, 0))
+    with pytest.raises(InvalidInput, match=r"\[launch-read-only\]: kernel shifted writes y"):
+        ct.launch(0, (1,), kernels.shifted, (y, x, 0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (np.array([None]), "argument y: its elements are object"),
+        (np.zeros(TILE, ">f4"), "argument y: its elements are >f4"),
+    ],
+)
+def test_what_is_no_array_of_a_kernel_is_named_by_its_parameter(device, wrong, words):
+    with pytest.raises(InvalidInput, match=words):
+        ct.launch(0, (1,), kernels.shifted, (np.zeros(TILE, np.float32), wrong, 0))
+
+
+def test_what_is_no_stream_and_a_grid_without_blocks_are_refused_as_on_a_gpu(device):
+    x = np.zeros(TILE, np.int32)
+    with pytest.raises(InvalidInput, match="launch-stream"):
+        ct.launch("stream", (1,), kernels.plus_one, (x, TILE))
+    with pytest.raises(InvalidInput, match="kernel plus_one cannot be launched on a grid of"):
+        ct.launch(0, (0,), kernels.plus_one, (x, TILE))
+
+
+def test_tracebacks_end_at_the_launch(device):
+    source = "import cuda.tile as ct\n@ct.kernel\ndef made(x): pass\n"
+    held: dict = {}
+    exec(source, held)
+    x = np.zeros(TILE, np.int32)
+    for arguments, kernel in (((x - 1,), kernels.asserting), ((), kernels.asserting), ((x,), held["made"])):
+        with pytest.raises((KernelFault, TypeError, InvalidInput)) as caught:
+            ct.launch(0, (1,), kernel, arguments)
+        frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+        assert frames[0] == "test_tracebacks_end_at_the_launch" and frames[1:] in ([], ["launch"])
+    assert caught.value.id == "cutile-source" and caught.value.location.line == 2
 
 
 def test_a_launch_ends_at_its_time_limit():
@@ -180,10 +240,11 @@ def test_blocks_run_in_several_processes_where_they_may(capsys):
 
 
 def test_unknown_options_and_a_device_without_a_target_are_refused():
-    with pytest.raises(InvalidInput, match="no option 'speed'; use race_check"):
-        hook.enable("sm_90", device="cpu", speed=3)
-    with pytest.raises(InvalidInput, match="tune cannot be 'best'"):
-        hook.enable("sm_90", device="cpu", tune="best")
+    with pytest.raises(InvalidInput, match="no option 'jbs'; did you mean jobs"):
+        hook.enable("sm_90", device="cpu", jbs=3)
+    for option, wrong in (("tune", "best"), ("jobs", 0), ("time_limit", "1"), ("race_check", 1)):
+        with pytest.raises(InvalidInput, match=f"{option} cannot be {wrong!r}"):
+            hook.enable("sm_90", device="cpu", **{option: wrong})
     with pytest.raises(InvalidInput, match="enable\\('sm_90', device='cpu'\\)"):
         hook.enable(device="cpu")
 

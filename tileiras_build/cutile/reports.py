@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..emulator import faults
 from ..emulator.lines import source_of
 from ..errors import InternalError, InvalidInput, Location, TileirasError, Unsupported
+from .stand_ins.arrays import GUARD
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -25,6 +26,10 @@ class KernelFault(InvalidInput):
     block: tuple[int, int, int] | None
     fault: faults.EmulatorFault
 
+    def __reduce__(self):
+        # It crosses the pools of processes that a program or a test suite has.
+        return (*super().__reduce__(), vars(self))
+
 
 @dataclass(frozen=True)
 class NamedArray:
@@ -39,6 +44,21 @@ class NamedArray:
     def distance(self, address: int) -> int:
         """Bytes from the array's memory to an address; 0 inside."""
         return max(self.array.base - address, address - self.array.base - self.array.size + 1, 0)
+
+
+@dataclass(frozen=True)
+class NamedList(NamedArray):
+    """The table of a list of arrays; ``array`` is its memory, of which only what lies about it is told apart."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f'list "{self.name}" of {self.count} array{"s" * (self.count != 1)}'
+
+    def distance(self, address: int) -> int:
+        """0 for all that can be nothing else."""
+        far = super().distance(address)
+        return 0 if far <= GUARD else far + NEAR
 
 
 def name_of(entry: str) -> str:
@@ -76,7 +96,9 @@ def _what(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
         return f"{_does(fault)} {_place(fault, arrays)}; {fault.message}"
     if fault.kind == faults.MISALIGNED:
         return f"{_does(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"
-    if fault.kind in (faults.TIME_LIMIT, faults.ASSERTION, faults.DEADLOCK):
+    if fault.kind == faults.ASSERTION:
+        return fault.message.rpartition(" (")[0]  # the place stands before
+    if fault.kind in (faults.TIME_LIMIT, faults.DEADLOCK):
         return fault.message
     return f"{fault.message} (PTX line {fault.line}: {fault.instruction})"
 

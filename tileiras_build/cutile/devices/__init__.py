@@ -44,8 +44,9 @@ class Device(Protocol):
     def close(self) -> None:
         """No kernels come for now."""
 
-    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """The arguments as cuTile's front end is to see them: it takes arrays in GPU memory only."""
+    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments, called ``names``, as cuTile's front end is to see them: it takes arrays in GPU memory only. Raises
+        InvalidInput[launch-argument]."""
 
     def view(self, array: object, stream: object) -> ArrayView:
         """Look into an array that will be used on ``stream``. Raises InvalidInput[launch-argument]."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import struct
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from .dlpack import CODES, NAME, NAMED, Managed, pointer_of
 if TYPE_CHECKING:
     import torch
 
+GUARD = 1 << 16  # bytes
 _KINDS = {code: kind for kind, code in CODES.items()}
 _NAMES = {code: name for name, code in reversed(NAMED.items())}
 
@@ -51,9 +54,8 @@ def describe(array: Any) -> Description:
         return _of_dlpack(array)
     if hasattr(array, "__cuda_array_interface__"):
         return _of_interface(array)
-    raise InvalidInput(
-        "launch-argument", f"a {type(array).__name__} is no array", remedy="pass an array that offers DLPack"
-    )
+    message = f"it is a {type(array).__name__}, which is no array"
+    raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack")
 
 
 def needs_showing(value: object) -> bool:
@@ -79,11 +81,14 @@ def _of_numpy(array: np.ndarray) -> Description:
 def _bits(kind: np.dtype) -> int:
     """Bits of an element, of a type that DLPack knows."""
     if kind.name not in NAMED and (kind.kind not in CODES or not kind.isnative):
-        raise InvalidInput("launch-argument", f"an array of {kind} is no argument of a kernel")
+        message = f"its elements are {kind.name if kind.isnative else kind.str}, which kernels do not know"
+        raise InvalidInput("launch-argument", message, remedy="convert it")
     return int(kind.name[5]) if kind.name.startswith(("float4_", "float6_")) else 8 * kind.itemsize
 
 
 def _of_torch(tensor: torch.Tensor) -> Description:
+    if tensor.is_meta:
+        raise InvalidInput("launch-argument", "it is on the device meta, where tensors have no memory")
     storage = tensor.untyped_storage()
     name = str(tensor.dtype).removeprefix("torch.")
     address, base = tensor.data_ptr(), storage.data_ptr()
@@ -96,7 +101,8 @@ def _of_dlpack(array: Any) -> Description:
     try:
         made = array.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise InvalidInput("launch-argument", f"an argument cannot be read as an array: {error}") from None
+        first = str(error).partition("\n")[0]
+        raise InvalidInput("launch-argument", f"it cannot be read as an array: {first}") from None
     tensor = Managed.from_address(pointer_of(made, NAME)).tensor
     shape = tuple(tensor.shape[: tensor.rank])
     strides = tuple(tensor.strides[: tensor.rank]) if tensor.strides else _row_major(shape)
@@ -132,7 +138,10 @@ def _span(shape: tuple[int, ...], strides: tuple[int, ...], bits: int) -> int:
     return -(-(1 + sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))) * bits // 8)
 
 
-def table_of(rows: list[int]) -> tuple[int, int, object]:
-    """A table of 8-byte words in this process's memory: (address, bytes, what keeps it)."""
-    held = (ctypes.c_int64 * len(rows))(*rows)
-    return ctypes.addressof(held), ctypes.sizeof(held), held
+def table_of(rows: list[int]) -> Description:
+    """A table of 8-byte words in this process's memory, ``GUARD`` bytes away from all else on both sides."""
+    size = 8 * len(rows)
+    held = mmap.mmap(-1, size + 2 * GUARD)
+    held[GUARD : GUARD + size] = struct.pack(f"{len(rows)}q", *rows)
+    inside = ctypes.c_char.from_buffer(held, GUARD)
+    return Description(ctypes.addressof(inside), (len(rows),), (1,), "int64", 64, ctypes.addressof(inside), size, inside)
