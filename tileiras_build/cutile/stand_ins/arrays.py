@@ -144,4 +144,6 @@ def table_of(rows: list[int]) -> Description:
     held = mmap.mmap(-1, size + 2 * GUARD)
     held[GUARD : GUARD + size] = struct.pack(f"{len(rows)}q", *rows)
     inside = ctypes.c_char.from_buffer(held, GUARD)
-    return Description(ctypes.addressof(inside), (len(rows),), (1,), "int64", 64, ctypes.addressof(inside), size, inside)
+    return Description(
+        ctypes.addressof(inside), (len(rows),), (1,), "int64", 64, ctypes.addressof(inside), size, inside
+    )
