@@ -188,3 +188,45 @@ def test_tensors_of_the_device_are_saved_copied_and_shown_as_pytorch_s(tmp_path)
 def test_a_tensor_without_memory_is_refused():
     with pytest.raises(InvalidInput, match="argument x: it is on the device meta"):
         ct.launch(0, (1,), kernels.plus_one, (torch.empty(64, dtype=torch.int32, device="meta"), 64))
+
+
+SEEN: list[tuple[torch.dtype, bool]] = []
+
+
+class Noted(torch.autograd.Function):
+    """A function of a script that notes its gradients."""
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float16)
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cuda")
+    def backward(ctx, gradient):
+        SEEN.append((gradient.dtype, gradient.is_cuda))
+        return gradient * 2
+
+
+def test_gradients_of_a_function_are_where_its_arguments_were():
+    SEEN.clear()
+    x = torch.ones(3, device="cuda", requires_grad=True)
+    with torch.autocast("cuda", dtype=torch.float16):
+        Noted.apply(x).sum().backward()
+    Noted.apply(torch.ones(3, requires_grad=True)).sum().backward()
+    assert SEEN == [(torch.float16, True), (torch.float32, False)] and x.grad.tolist() == [2, 2, 2]
+
+
+def test_mixed_precision_of_the_device_is_that_of_its_tensors():
+    layer, x = torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda")
+    with torch.autocast("cuda"):
+        assert layer(x).dtype == torch.float16
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            assert layer(x).dtype == torch.bfloat16
+        with torch.autocast("cuda", enabled=False):
+            assert layer(x).dtype == torch.float32
+    assert layer(x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+
+
+def test_memory_is_kept_for_streams_that_say_so():
+    torch.ones(1, device="cuda").record_stream(torch.cuda.Stream())

@@ -13,6 +13,7 @@ import torch
 from ...targets import Target
 from . import driver, streams
 from .dlpack import claim_cuda
+from .torch_autograd import functions as autograd_functions
 from .torch_modules import in_place, loaded
 from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
 
@@ -170,6 +171,9 @@ def install(module: ModuleType, target: Target) -> None:
     _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
     _replaced.set(torch.nn.Module, "_apply", in_place(torch.nn.Module._apply))
     _replaced.set(torch, "load", loaded(torch.load))
+    _replaced.set(torch.Tensor, "record_stream", lambda self, stream: None)
+    for owner, name, make in autograd_functions():
+        _replaced.set(owner, name, make(getattr(owner, name)))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _mode = AsksForCuda()
     _mode.__enter__()

@@ -344,7 +344,6 @@ SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], A
     torch.Tensor.to: _to,
     torch.Tensor.pin_memory: _same,
     torch.Tensor.is_pinned: _pinned,
-    torch.Tensor.record_stream: lambda mode, func, args, kwargs: None,
     torch.nn.functional.scaled_dot_product_attention: _attention,
     **dict.fromkeys(SUMS, _product),
     **dict.fromkeys(PRODUCTS, _matrix_product),
