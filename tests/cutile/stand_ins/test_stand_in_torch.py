@@ -214,17 +214,17 @@ def test_gradients_of_a_function_are_where_its_arguments_were():
     with torch.autocast("cuda", dtype=torch.float16):
         Noted.apply(x).sum().backward()
     Noted.apply(torch.ones(3, requires_grad=True)).sum().backward()
-    assert SEEN == [(torch.float16, True), (torch.float32, False)] and x.grad.tolist() == [2, 2, 2]
+    assert [(torch.float16, True), (torch.float32, False)] == SEEN and x.grad.tolist() == [2, 2, 2]
 
 
 def test_mixed_precision_of_the_device_is_that_of_its_tensors():
     layer, x = torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda")
     with torch.autocast("cuda"):
         assert layer(x).dtype == torch.float16
-        with torch.autocast("cuda", dtype=torch.bfloat16):
-            assert layer(x).dtype == torch.bfloat16
         with torch.autocast("cuda", enabled=False):
             assert layer(x).dtype == torch.float32
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert layer(x).dtype == torch.bfloat16
     assert layer(x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
 
 
