@@ -101,9 +101,18 @@ def test_a_read_only_array_may_be_read_and_not_written(device):
         ct.launch(0, (1,), kernels.shifted, (y, x, 0))
 
 
+class Interface:
+    """What offers the CUDA array interface."""
+
+    def __init__(self, **parts):
+        self.__cuda_array_interface__ = {"shape": (TILE,), "typestr": "<f4", "version": 3} | parts
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
+        (Interface(data=(0, False)), "argument y: its data pointer is null; pass an array that has memory"),
+        (Interface(), "argument y: its __cuda_array_interface__ cannot be read: KeyError: 'data'"),
         (np.array([None]), "argument y: its elements are object"),
         (np.zeros(TILE, ">f4"), "argument y: its elements are >f4"),
     ],

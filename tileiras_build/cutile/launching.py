@@ -50,6 +50,7 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
             shorten(error)
             raise
 
+    launch.__qualname__, launch.__doc__ = "launch", own.__doc__ or launch.__doc__
     return launch
 
 

@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import struct
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,15 +46,22 @@ class Description:
 
 def describe(array: Any) -> Description:
     """What is known of an array; InvalidInput[launch-argument] for what is none, or has elements that kernels have not."""
-    if isinstance(array, np.ndarray):
-        return _of_numpy(array)
+    found = _reader(array)(array)
+    if not found.address and 0 not in found.shape:
+        raise InvalidInput("launch-argument", "its data pointer is null", remedy="pass an array that has memory")
+    return found
+
+
+def _reader(array: Any) -> Callable[[Any], Description]:
     torch = sys.modules.get("torch")
+    if isinstance(array, np.ndarray):
+        return _of_numpy
     if torch is not None and isinstance(array, torch.Tensor):
-        return _of_torch(array)
+        return _of_torch
     if hasattr(array, "__dlpack__"):
-        return _of_dlpack(array)
+        return _of_dlpack
     if hasattr(array, "__cuda_array_interface__"):
-        return _of_interface(array)
+        return _of_interface
     message = f"it is a {type(array).__name__}, which is no array"
     raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack")
 
@@ -114,13 +122,16 @@ def _of_dlpack(array: Any) -> Description:
 
 def _of_interface(array: Any) -> Description:
     found = array.__cuda_array_interface__
-    kind = np.dtype(found["typestr"])
-    bits, shape = _bits(kind), tuple(found["shape"])
-    steps = found.get("strides")
+    try:
+        kind, shape, steps = np.dtype(found["typestr"]), tuple(found["shape"]), found.get("strides")
+        address, readonly = found["data"]
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"its __cuda_array_interface__ cannot be read: {type(error).__name__}: {error}"
+        raise InvalidInput("launch-argument", message) from None
+    bits = _bits(kind)
     strides = _row_major(shape) if steps is None else tuple(step // kind.itemsize for step in steps)
-    address, readonly = found["data"]
     size = _span(shape, strides, bits)
-    return Description(address, shape, strides, kind.name, bits, address, size, array, readonly)
+    return Description(address or 0, shape, strides, kind.name, bits, address or 0, size, array, readonly)
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
