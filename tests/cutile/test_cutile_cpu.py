@@ -1,6 +1,7 @@
 """The emulator as a device: what launches compute, what they refuse, and how faults are told."""
 
 import pickle
+import signal
 import traceback
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build import emulator
 from tileiras_build.cutile.reports import KernelFault, name_of
 from tileiras_build.cutile.stand_ins import streams
 from tileiras_build.errors import InvalidInput
@@ -141,6 +143,13 @@ def test_tracebacks_end_at_the_launch(device):
         frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
         assert frames[0] == "test_tracebacks_end_at_the_launch" and frames[1:] in ([], ["launch"])
     assert caught.value.id == "cutile-source" and caught.value.location.line == 2
+
+
+def test_who_interrupts_a_launch_is_told_which(device, monkeypatch):
+    monkeypatch.setattr(emulator, "launch", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ct.launch(0, (1,), kernels.plus_one, (np.zeros(TILE, np.int32), TILE))
+    assert len(traceback.extract_tb(caught.value.__traceback__)) <= 2
 
 
 def test_a_launch_ends_at_its_time_limit():

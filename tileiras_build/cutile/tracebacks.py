@@ -42,6 +42,8 @@ def is_ours(file: str) -> bool:
 
 
 def _says_it_all(error: BaseException) -> bool:
+    if isinstance(error, KeyboardInterrupt):
+        return True
     if isinstance(error, TileirasError):
         return not isinstance(error, InternalError)
     kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__.startswith(_CUTILE)]

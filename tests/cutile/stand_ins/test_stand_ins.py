@@ -37,6 +37,12 @@ def test_a_capsule_says_what_an_array_is_and_that_it_is_on_a_gpu(kind):
     assert found.size == 24 * array.itemsize  # of the whole, of which it is a view
 
 
+def test_the_memory_of_an_array_that_runs_backwards_is_all_of_it():
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)[::-1, ::-2]
+    found = arrays.describe(type("Other", (), {"__cuda_array_interface__": array.__array_interface__})())
+    assert (found.base, found.size) == (array.__array_interface__["data"][0] - 10 * 4, 11 * 4)
+
+
 def test_arrays_by_other_protocols_are_described_alike():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     interface = types.SimpleNamespace(__cuda_array_interface__={**array.__array_interface__, "version": 3})

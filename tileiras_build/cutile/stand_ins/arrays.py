@@ -117,7 +117,7 @@ def _of_dlpack(array: Any) -> Description:
     address = (tensor.data or 0) + tensor.offset
     code, bits = tensor.type.code, tensor.type.bits
     name = np.dtype(f"{_KINDS[code]}{bits // 8}").name if code in _KINDS else _NAMES[code]
-    return Description(address, shape, strides, name, bits, address, _span(shape, strides, bits), (array, made))
+    return Description(address, shape, strides, name, bits, *_extent(address, shape, strides, bits), (array, made))
 
 
 def _of_interface(array: Any) -> Description:
@@ -130,8 +130,8 @@ def _of_interface(array: Any) -> Description:
         raise InvalidInput("launch-argument", message) from None
     bits = _bits(kind)
     strides = _row_major(shape) if steps is None else tuple(step // kind.itemsize for step in steps)
-    size = _span(shape, strides, bits)
-    return Description(address or 0, shape, strides, kind.name, bits, address or 0, size, array, readonly)
+    place = _extent(address or 0, shape, strides, bits)
+    return Description(address or 0, shape, strides, kind.name, bits, *place, array, readonly)
 
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -142,11 +142,13 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _span(shape: tuple[int, ...], strides: tuple[int, ...], bits: int) -> int:
-    """Bytes from the first element to behind the last."""
+def _extent(address: int, shape: tuple[int, ...], strides: tuple[int, ...], bits: int) -> tuple[int, int]:
+    """Where the memory of an array's elements begins, and its bytes: strides may be negative."""
     if 0 in shape:
-        return 0
-    return -(-(1 + sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))) * bits // 8)
+        return address, 0
+    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
+    low, high = (sum(bound(0, one) for one in reach) for bound in (min, max))
+    return address + low * bits // 8, -(-(high - low + 1) * bits // 8)
 
 
 def table_of(rows: list[int]) -> Description:
