@@ -81,6 +81,18 @@ def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
     assert Settings("gpu", None, tuning={"tile_group": 8}).options() == {"tile_group": 8}
 
 
+def test_a_gpu_refuses_what_only_the_emulator_does(script, capsys):
+    assert main(["run", str(script), "--device", "gpu", "--race-check"]) == 1
+    assert "a GPU has no option 'race_check'" in capsys.readouterr().err
+    assert "race_check" not in Settings("gpu", None).options()
+    assert json.loads(environment(Settings("gpu", None))[CUTILE_INHERITED.name])["jobs"] is None
+
+
+def test_a_profile_of_an_init_check_is_refused(script, capsys):
+    assert main(["run", str(script), "--init-check", "--profile"]) == 1
+    assert "profile and check in two runs" in capsys.readouterr().err
+
+
 def test_they_leave_the_cores_to_each_other():
     told = [json.loads(environment(Settings("cpu", "sm_90", jobs=jobs))[CUTILE_INHERITED.name]) for jobs in (None, 3)]
     assert [settings["jobs"] for settings in told] == [1, 3]

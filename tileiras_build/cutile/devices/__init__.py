@@ -79,7 +79,8 @@ def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Devic
         from .gpu import GpuDevice
 
         if options:
-            raise InvalidInput("cutile-device", f"a GPU has no option {next(iter(options))!r}; device='cpu' has some")
+            message = f"a GPU has no option {next(iter(options))!r}"
+            raise InvalidInput("cutile-device", message, remedy="leave it out, or run kernels on device='cpu'")
         return GpuDevice(target)
     if kind == "cpu":
         from .cpu import CpuDevice

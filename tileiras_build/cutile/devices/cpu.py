@@ -245,7 +245,11 @@ def _options(given: dict[str, Any]) -> Options:
         if value is not None and takes is not None and not takes[0](value):
             message = f"the emulator's option {name} cannot be {value!r}"
             raise InvalidInput("cutile-device", message, remedy=f"use {takes[1]}")
-    return Options(**given)
+    options = Options(**given)
+    if options.init_check and options.profile is not None:
+        message = "the emulator counts nothing while it looks for memory that nobody has written"
+        raise InvalidInput("cutile-device", message, remedy="profile and check in two runs")
+    return options
 
 
 _IS_NUMBER = (int, float)
