@@ -164,8 +164,15 @@ def test_blocks_that_write_one_place_are_found_by_the_race_check_unless_they_wri
     with hook.enabled(sm, device="cpu", race_check=True):
         ct.launch(0, (3,), kernels.overlapping, (x, y, 5))
         fault = fault_of((3,), kernels.overlapping, (x, y, 0))
-    assert fault.id == "kernel-block-race" and 'of array "y"' in str(fault)
+    assert fault.id == "kernel-block-race" and 'at element [0] of array "y" (int32, shape [64]);' in str(fault)
     assert fault.location.line == kernels.line_of("all write y")
+
+
+def test_an_array_that_is_given_twice_is_told_by_both_names():
+    x = np.arange(TILE, dtype=np.int32)
+    with hook.enabled("sm_90", device="cpu", race_check=True):
+        fault = fault_of((3,), kernels.overlapping, (x, x, 0))
+    assert 'of array "x" (int32, shape [64]), which is memory of y as well' in str(fault)
 
 
 def test_blocks_that_read_what_others_write_are_found_by_the_race_check():

@@ -103,6 +103,19 @@ def _what(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
     return f"{fault.message} (PTX line {fault.line}: {fault.instruction})"
 
 
+def _part(array: Description, address: int) -> str:
+    """What lies at an address in an array's memory: an element, or a byte of what the array is a view of."""
+    index = array.index_at(address)
+    return f"byte {address - array.base}" if index is None else f"element [{', '.join(map(str, index))}]"
+
+
+def _shared(found: NamedArray, arrays: Sequence[NamedArray], address: int) -> str:
+    """Whose memory it is besides, for a kernel may have been given an array twice."""
+    names = {one.name: None for one in arrays if not one.distance(address)}  # in the order of the parameters
+    names.pop(found.name)
+    return f", which is memory of {' and '.join(names)} as well" if names else ""
+
+
 def _does(fault: faults.EmulatorFault) -> str:
     verb = "writes" if fault.writes else "reads"
     return f"{verb} {fault.size} byte{'s' * (fault.size != 1)}" if fault.size else f"{verb} memory"
@@ -119,6 +132,7 @@ def _place(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
         return f"{-offset} bytes before the start of {nearest}"
     if offset < nearest.array.size:
         inside = nearest.array.size - offset
-        return f"at byte {offset} of {nearest}" + (", beyond its end" if fault.size > inside else "")
+        beyond = ", beyond its end" if fault.size > inside else ""
+        return f"at {_part(nearest.array, address)} of {nearest}{_shared(nearest, arrays, address)}{beyond}"
     past = offset - nearest.array.size
     return f"{past} bytes past the end of {nearest}" if past else f"right after the end of {nearest}"

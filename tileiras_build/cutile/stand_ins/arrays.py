@@ -43,6 +43,18 @@ class Description:
         """DLPack's code of its elements."""
         return NAMED.get(self.element) or CODES[np.dtype(self.element).kind]
 
+    def index_at(self, address: int) -> tuple[int, ...] | None:
+        """The element that begins at an address; None where that is none of the array's, or of several."""
+        index, (left, inside) = [0] * len(self.shape), divmod(8 * (address - self.address), self.bits)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -abs(self.strides[axis])):
+            stride = self.strides[axis]
+            if self.shape[axis] > 1:
+                if stride <= 0:
+                    return None
+                index[axis], left = divmod(left, stride)
+        fits = all(0 <= at < length for at, length in zip(index, self.shape, strict=True))
+        return tuple(index) if fits and not inside and not left else None
+
 
 def describe(array: Any) -> Description:
     """What is known of an array; InvalidInput[launch-argument] for what is none, or has elements that kernels have not."""
