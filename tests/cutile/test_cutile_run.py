@@ -98,6 +98,19 @@ def test_they_leave_the_cores_to_each_other():
     assert [settings["jobs"] for settings in told] == [1, 3]
 
 
+def test_a_script_is_known_by_its_first_line_too(tmp_path, capsys):
+    (tmp_path / "script").write_text("#!/usr/bin/env python\nprint(__file__)\n")
+    assert main(["run", str(tmp_path / "script")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'script'}\n"
+
+
+@pytest.mark.parametrize("words", [["--size", "3"], ["three"]])
+def test_arguments_before_the_two_dashes_are_told_where_they_go(script, words, capsys):
+    with pytest.raises(SystemExit):
+        main(["run", str(script), *words])
+    assert "; a script's own arguments follow after --" in capsys.readouterr().err
+
+
 def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
     assert main(["run", str(tmp_path / "none.py")]) == 1
     assert "error[run-script]" in capsys.readouterr().err

@@ -39,7 +39,7 @@ def _inputs(options: argparse.Namespace, module, entry: str, run: Callable):
 
 def run_file(options: argparse.Namespace) -> int:
     """``run FILE --grid X,Y,Z --arg A ...``: run a kernel in the interpreter and show what it leaves in memory."""
-    if options.module or Path(options.file).suffix == ".py":
+    if options.module or _is_script(Path(options.file)):
         return run_script(options)
     from ..interpreter import run_inputs
     from ..interpreter.arguments import save_buffers
@@ -54,6 +54,14 @@ def run_file(options: argparse.Namespace) -> int:
     if options.output:
         print(*save_buffers(inputs, Path(options.output)), sep="\n")
     return 0
+
+
+def _is_script(path: Path) -> bool:
+    """Whether it is Python's by its name, or by the first line that Unix runs it by."""
+    if path.suffix == ".py" or not path.is_file():
+        return path.suffix == ".py"
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
 
 
 def run_script(options: argparse.Namespace) -> int:
