@@ -228,5 +228,10 @@ def test_mixed_precision_of_the_device_is_that_of_its_tensors():
     assert layer(x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
 
 
+def test_lazy_modules_move_before_they_have_memory():
+    model = torch.nn.LazyLinear(3).cuda()
+    assert model(torch.ones(1, 2, device="cuda")).is_cuda and model.weight.shape == (3, 2)
+
+
 def test_memory_is_kept_for_streams_that_say_so():
     torch.ones(1, device="cuda").record_stream(torch.cuda.Stream())

@@ -225,6 +225,8 @@ def _moved_to_host(value: Any) -> Any:
 
 def _cuda(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
     tensor = args[0]
+    if torch.nn.parameter.is_lazy(tensor):  # it has no memory yet
+        return tensor
     return tensor if isinstance(tensor, DeviceTensor) else on_device(mode.run(torch.Tensor.clone, (tensor,), {}))
 
 
