@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NEAR = 1 << 24  # bytes: an address further than this from every array is told as a number
 OUTSIDE = "address outside mapped memory"
+REMEDIES = {faults.TIME_LIMIT: "look for a loop that does not end, or allow more time"}
 
 
 class KernelFault(InvalidInput):
@@ -75,9 +76,8 @@ def explain(error: faults.EmulatorError, compiled: Compiled, arrays: Sequence[Na
         return InternalError("emulator", f"kernel {kernel}: {error}")
     block = error.thread[0] if error.thread else None
     where = f"kernel {kernel}" + (f", block {tuple(int(at) for at in block)}" if block else "")
-    made = KernelFault(
-        f"kernel-{error.kind}", f"{where}: {_what(error, arrays)}", location=_location(compiled.ptx, error)
-    )
+    message, location = f"{where}: {_what(error, arrays)}", _location(compiled.ptx, error)
+    made = KernelFault(f"kernel-{error.kind}", message, location=location, remedy=REMEDIES.get(error.kind))
     made.kernel, made.block, made.fault = kernel, block, error
     return made
 
