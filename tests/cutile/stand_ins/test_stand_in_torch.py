@@ -6,6 +6,7 @@ import threading
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build.cutile import patching
 from tileiras_build.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -215,6 +216,17 @@ def test_gradients_of_a_function_are_where_its_arguments_were():
         Noted.apply(x).sum().backward()
     Noted.apply(torch.ones(3, requires_grad=True)).sum().backward()
     assert [(torch.float16, True), (torch.float32, False)] == SEEN and x.grad.tolist() == [2, 2, 2]
+
+
+def test_functions_of_a_script_are_its_own_after_the_device_too():
+    before = patching.current()
+    hook.disable()
+    try:
+        x = torch.ones(3, requires_grad=True)
+        Noted.apply(x).sum().backward()
+    finally:
+        patching.restore(before)
+    assert x.grad.tolist() == [2, 2, 2]
 
 
 def test_mixed_precision_of_the_device_is_that_of_its_tensors():
