@@ -6,11 +6,13 @@ The script runs as ``__main__`` with its own ``sys.argv`` and folder. Python pro
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -33,7 +35,8 @@ def run_script(script: str, words: Sequence[str], settings: Settings) -> int:
         from .profile import Profile
 
         options["profile"] = profile = Profile()
-    enable(settings.sm, device=settings.device, **options)
+    with _nothing_is_looked_at_again():
+        enable(settings.sm, device=settings.device, **options)
     try:
         with inherited(settings):
             code = _run(path, words)
@@ -42,6 +45,20 @@ def run_script(script: str, words: Sequence[str], settings: Settings) -> int:
     if settings.profile:
         profile.write(settings.json)
     return code
+
+
+@contextmanager
+def _nothing_is_looked_at_again() -> Iterator[None]:
+    """What is imported in the block stays: to look for what could be freed of it, then and whenever the script has made some
+    objects, takes longer than a small script."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.freeze()
+            gc.enable()
 
 
 def _run(path: Path, words: Sequence[str]) -> int:
