@@ -31,7 +31,7 @@ def state() -> str | None:
         if cutile is None:
             return None
         folders = sorted({os.path.abspath(folder) for folder in sys.path})
-        lists = [(folder, _lists_in(folder)) for folder in folders]
+        lists = [(folder, found) for folder in folders if (found := _lists_in(folder))]
         files = [_files_in(str(folder)) for folder in (PACKAGE, cutile)]
         return key_of("installation", sys.version, _state_of(os.stat(libdevice)), str(libdevice), *lists, *files)
     except (OSError, TileirasError):

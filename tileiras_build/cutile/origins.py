@@ -220,12 +220,14 @@ def _read(function: FunctionType) -> _Text:
 
 
 def _resolved(function: FunctionType, text: _Text) -> Iterator[_Named]:
+    of: Any = function  # typeshed knows nothing of a function's builtins
+    builtins = of.__builtins__
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     for name in sorted(text.names | cells.keys()):
         if name in cells:
             yield _Named(cells[name], name, cells[name].cell_contents)
             continue
-        space = function.__globals__ if name in function.__globals__ else getattr(function, "__builtins__")
+        space = function.__globals__ if name in function.__globals__ else builtins
         if name in space:
             yield _Named(space, name, space[name])
 
