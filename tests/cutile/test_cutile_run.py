@@ -1,5 +1,6 @@
 """``tileiras-build run script.py``: scripts that launch kernels, unchanged, with their arguments and exit codes."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -84,6 +85,16 @@ def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
 def test_they_leave_the_cores_to_each_other():
     told = [json.loads(environment(Settings("cpu", "sm_90", jobs=jobs))[CUTILE_INHERITED.name]) for jobs in (None, 3)]
     assert [settings["jobs"] for settings in told] == [1, 3]
+
+
+def test_a_script_s_own_garbage_is_collected_and_what_was_imported_before_is_left_alone(tmp_path, capsys):
+    path = tmp_path / "script.py"
+    path.write_text("import gc; print(gc.isenabled(), gc.get_freeze_count() > 10_000)")
+    try:
+        main(["run", str(path), "--device", "cpu", "--sm", "90"])
+    finally:
+        gc.unfreeze()
+    assert capsys.readouterr().out == "True True\n"
 
 
 def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
