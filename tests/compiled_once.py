@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,18 +19,33 @@ from typing import TypeVar
 
 import tileiras_build
 from tileiras_build.driver import Artifacts
+from tileiras_build.private_folder import Scratch
 
 T = TypeVar("T")
 FOLDER = "PYTEST_COMPILED_ONCE"  # names the folder to the session's other processes; without one each works alone
 
 
+CUTILE_FOLDER = (
+    "CUDA_TILE_TEMP_DIR"  # each process that imports cuTile makes a folder elsewhere, which stays where it is killed
+)
+_open: list[tuple[Scratch, dict[str, str]]] = []
+
+
 def open_session() -> None:
-    """Called by the process that starts the others."""
-    os.environ[FOLDER] = tempfile.mkdtemp(prefix="compiled-once-")
+    """Called by the process that starts the others. Where it is killed, the next one's removes the folder."""
+    scratch = Scratch()
+    added = {FOLDER: str(scratch.path)}
+    if CUTILE_FOLDER not in os.environ:
+        added[CUTILE_FOLDER] = str(scratch.path / "cutile")
+    os.environ.update(added)
+    _open.append((scratch, added))
 
 
 def close_session() -> None:
-    shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)
+    scratch, added = _open.pop()
+    for name in added:
+        os.environ.pop(name, None)
+    scratch.close()
 
 
 def once(key: tuple, work: Callable[[], T]) -> T:

@@ -50,13 +50,19 @@ def _run() -> int:
         try:
             return run(_FUNCTION, IMAGE)
         except Unserved:
-            from .deferral import OWN, defer
-
-            # These run nobody else's code.
-            defer(*OWN)
+            _defer()
+    elif sys.argv[1:2] == ["run"]:
+        _defer()
     from .cli import main as run_here
 
     return run_here()
+
+
+def _defer() -> None:
+    """Of classes of this package alone: a command may run people's own code."""
+    from .deferral import OWN, defer
+
+    defer(*OWN)
 
 
 def _is_watched() -> bool:

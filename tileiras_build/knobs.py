@@ -120,6 +120,17 @@ def cutile_cache() -> str | None:
     return given or os.path.join(home, "tileiras-build", "cutile")
 
 
+def local_folder() -> str | None:
+    """Where this user's processes leave what the next ones need not find out again (``local_store.py``): beside compiled
+    kernels where those are in a folder; None where nothing is to be kept."""
+    kept = cutile_cache()
+    if kept is None:
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(home, "tileiras-build", "cutile") if "://" in kept else os.path.expanduser(kept)
+    return os.path.join(os.path.abspath(folder), f"local-{os.geteuid()}")
+
+
 def markdown() -> str:
     """The table of knobs as the README shows it."""
     rows = [f"| `{knob.name}` | `{knob.default}` | {knob.help} |" for knob in KNOBS]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build.cutile import patching
 from tileiras_build.cutile.patching import PATCHES
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -78,3 +79,23 @@ def test_what_was_taken_from_here_goes_back_to_cutile(module):
     with pytest.raises((OSError, RuntimeError, TypeError)) as caught:
         held(None, (1,), doubled, (np.zeros(128, np.float32), 128))
     assert "tileiras" not in str(caught.value)
+
+
+def test_a_module_that_is_imported_later_is_taken_over_then(monkeypatch, tmp_path):
+    """As cuTile's front end is, which a launch of a known kernel does not import."""
+    (tmp_path / "late_module.py").write_text("def function(): return 'own'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    late = patching.Patch("late_module", "function", lambda own: lambda: f"instead of {own()}")
+    monkeypatch.setattr(patching, "PATCHES", (*PATCHES, late))
+    monkeypatch.setattr(patching, "_MODULES", (*patching._MODULES, late.module))
+    try:
+        with hook.enabled("sm_90", device="cpu"):
+            module = import_module("late_module")
+            assert module.function() == "instead of own"
+        assert module.function() == "own"
+        with hook.enabled("sm_90", device="cpu"):
+            assert module.function() == "instead of own"
+        del sys.modules["late_module"]
+        assert import_module("late_module").function() == "own"
+    finally:
+        sys.modules.pop("late_module", None)

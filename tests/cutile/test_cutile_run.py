@@ -1,5 +1,6 @@
 """``tileiras-build run script.py``: scripts that launch kernels, unchanged, with their arguments and exit codes."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -96,6 +97,16 @@ def test_a_profile_of_an_init_check_is_refused(script, capsys):
 def test_they_leave_the_cores_to_each_other():
     told = [json.loads(environment(Settings("cpu", "sm_90", jobs=jobs))[CUTILE_INHERITED.name]) for jobs in (None, 3)]
     assert [settings["jobs"] for settings in told] == [1, 3]
+
+
+def test_a_script_s_own_garbage_is_collected_and_what_was_imported_before_is_left_alone(tmp_path, capsys):
+    path = tmp_path / "script.py"
+    path.write_text("import gc; print(gc.isenabled(), gc.get_freeze_count() > 10_000)")
+    try:
+        main(["run", str(path), "--device", "cpu", "--sm", "90"])
+    finally:
+        gc.unfreeze()
+    assert capsys.readouterr().out == "True True\n"
 
 
 def test_a_script_is_known_by_its_first_line_too(tmp_path, capsys):

@@ -13,6 +13,7 @@ LAYERS = (
         "knobs",
         "files",
         "launch_manifest",
+        "local_store",
         "manifest_words",
         "names",
         "new_project",
@@ -64,7 +65,7 @@ def test_layouts_see_no_ir():
 
 
 def test_emulator_and_runtime_share_nothing_with_the_compiler():
-    shared = {"cores", "cpp_names", "errors", "knobs", "launch_manifest", "manifest_words", "targets"}
+    shared = {"cores", "cpp_names", "errors", "knobs", "launch_manifest", "local_store", "manifest_words", "targets"}
     for module in inside("emulator", "runtime"):
         allowed = {module.split(".")[1], *shared}
         assert {imported.split(".")[1] for imported in imports_of(module)} <= allowed, module

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import linecache
+import marshal
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -20,17 +22,21 @@ from weakref import WeakValueDictionary
 from ..bytecode.signature import Signature, render
 from ..bytecode.source_names import with_producer
 from ..errors import TileirasError
-from ..executor.cache import BuildCache, open_store
 from ..files import file_digest
 from ..knobs import cutile_cache
 from ..launch_manifest import Launch, read_launch_manifest
+from ..local_store import key_of as local_key
+from ..local_store import local_store
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, between, load, source_digest
 from ..pipeline.tuning import BY_NAME
 from ..targets import find_target
 from .arguments import signed
+from .installation import known, state
+from .origins import as_first_seen, is_front_end_itself, origin_of
 
 if TYPE_CHECKING:
+    from ..executor.cache import BuildCache
     from .devices import Device
     from .versions import Cutile
 
@@ -72,12 +78,38 @@ class Compiler:
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._made: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
-        self._disk = _open_disk()
+        place = cutile_cache()
+        self._is_kept = place is not None
+        if place is not None and not os.path.isdir(os.path.expanduser(place)):
+            _ = self._disk  # says what is wrong with the place
         self.compilations = 0
         """How many kernels neither memory nor disk had."""
 
     def compile(self, kernel: Any, signature: Any) -> Compiled:
         """The kernel for arguments of this signature. Raises what cuTile's front end raises, and TileirasError."""
+        key = self._key_of_origin(kernel, signature)
+        if key is None:
+            return self._exported(kernel, signature)
+        if (found := self._made.get(key)) is not None or (found := _of_origin(key)) is not None:
+            self._made[key] = found
+            return found
+        with as_first_seen(kernel):
+            made = self._exported(kernel, signature)
+        self._made[key] = made
+        _keep_of_origin(key, made)
+        return made
+
+    def _key_of_origin(self, kernel: Any, signature: Any) -> str | None:
+        """What decides the kernel, without cuTile's front end; None where that is not known."""
+        if not self._is_kept or not self._cutile.row.looks_once or not is_front_end_itself() or state() is None:
+            return None
+        origin = origin_of(kernel, signature)
+        if origin is None:
+            return None
+        tuning = sorted(self._tuning.items())
+        return local_key("kernel", VERSION, origin, self._device.target, self._device.stop_at, tuning, state())
+
+    def _exported(self, kernel: Any, signature: Any) -> Compiled:
         target = self._device.target
         exported = self._cutile.export(kernel, signature, target)
         names = signed(self._cutile.parameter_names(kernel), signature)
@@ -106,6 +138,14 @@ class Compiler:
         return " ".join(
             ["tileiras_build", _compiler_digest("cubin"), *[f"{name}={n}" for name, n in self._tuning.items()]]
         )
+
+    @cached_property
+    def _disk(self) -> BuildCache | None:
+        """The cache on disk; None where the user wants none."""
+        from ..executor.cache import BuildCache, open_store
+
+        place = cutile_cache()
+        return None if place is None else BuildCache(open_store(place))
 
     def _once(self, entry: str, data: bytes, job: Job) -> Compiled:
         key = key_of(data, job, self._device.stop_at)
@@ -155,10 +195,19 @@ def _show_line(error: TileirasError) -> None:
         error.add_note(f"    {text.lstrip()}\n    {' ' * (where.column - 1 - len(text) + len(text.lstrip()))}^")
 
 
-def _open_disk() -> BuildCache | None:
-    """The cache on disk; None where the user wants none."""
-    place = cutile_cache()
-    return None if place is None else BuildCache(open_store(place))
+def _of_origin(key: str) -> Compiled | None:
+    """The kernel that one of this user's processes has made of the same origin."""
+    store = local_store()
+    data = None if store is None else store.find(key)
+    if data is None:
+        return None
+    entry, files = marshal.loads(data)
+    return Compiled.of_files(entry, files)
+
+
+def _keep_of_origin(key: str, made: Compiled) -> None:
+    if (store := local_store()) is not None:
+        store.keep(key, marshal.dumps((made.entry, made.files())))
 
 
 def key_of(data: bytes, job: Job, stop_at: str) -> str:
@@ -171,6 +220,10 @@ def key_of(data: bytes, job: Job, stop_at: str) -> str:
 @cache
 def _compiler_digest(stop_at: str) -> str:
     """Of the code, the libraries and the files of every stage up to ``stop_at``."""
+    return known(f"compiler up to {stop_at}", lambda: _read_compiler(stop_at))
+
+
+def _read_compiler(stop_at: str) -> str:
     digest = hashlib.sha256()
     for stage in between(STAGES[0].name, stop_at):
         digest.update(source_digest(stage).encode())

@@ -1,7 +1,7 @@
 """Takes cuTile's functions over and gives them back.
 
-Taken over are attributes of cuTile's own modules, and of every module loaded by then that has the same object under any name
-(``from cuda.tile import launch``). A reference that Python cannot find by a module's attribute (a closure, a default
+Taken over are attributes of cuTile's own modules, now or when they are imported, and of every module loaded by then that has the
+same object under any name (``from cuda.tile import launch``). A reference that Python cannot find by a module's attribute (a closure, a default
 argument, an attribute of an object) keeps cuTile's own function. What others have taken from here goes back to cuTile's own
 function once it is given back, for our functions ask ``current()``.
 """
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import exporting, launching, tune
+from .origins import note_front_end
+from .stand_ins.imports import forget, when_imported
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -44,12 +45,15 @@ PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile._cext", "_benchmark", tune.make_benchmark),
     Patch("cuda.tile._cext", "_synchronize_context", tune.make_synchronize),
     Patch("cuda.tile.tune._tune_utils", "benchmark_with_timeout", tune.make_benchmark_with_timeout),
+    Patch("cuda.tile._compile", "compile_tile", exporting.make_compile_tile),
     Patch("cuda.tile._compile", "compile_cubin", exporting.make_compile_cubin),
     Patch("cuda.tile._compile", "_get_max_supported_bytecode_version", exporting.make_bytecode_version),
     Patch("cuda.tile._compile", "_get_compiler_version_string", exporting.make_compiler_version),
     Patch("cuda.tile._compile", "_tileiras_supports_remarks", exporting.make_supports_remarks),
 )
 
+_MODULES = tuple(dict.fromkeys(patch.module for patch in PATCHES))
+_OLDER = sys.stdlib_module_names | {"numpy"}  # packages that know nothing of cuTile
 _lock = threading.RLock()
 _replaced: list[tuple[Function, Function]] = []  # (cuTile's own, ours)
 
@@ -65,16 +69,28 @@ def take_over(session: Session) -> None:
         _close()
         session.device.open()
         if not _replaced:
-            _replace({patch: (own, patch.make(own)) for patch in PATCHES if (own := _find(patch)) is not None})
+            note_front_end()
+            _replace([sys.modules[name] for name in _MODULES if name in sys.modules])
+            for name in _MODULES:
+                # cuTile imports its front end late, after modules that others share.
+                when_imported(name, lambda module: _replace([module]), missing_only=True)
         launching.session = session
 
 
-def _replace(pairs: dict[Patch, tuple[Function, Function]]) -> None:
-    for patch, (_, ours) in pairs.items():
-        if patch.alone:
-            setattr(import_module(patch.module), patch.name, ours)
-    _replaced.extend(pairs.values())
-    _swap([pair for patch, pair in pairs.items() if not patch.alone])
+def _replace(modules: Iterable[ModuleType]) -> None:
+    """Put our functions in the place of those of cuTile's modules, wherever they are."""
+    with _lock:
+        pairs = []
+        for module in modules:
+            for patch in (patch for patch in PATCHES if patch.module == module.__name__):
+                if (own := getattr(module, patch.name, None)) is None:
+                    continue
+                _replaced.append((own, ours := patch.make(own)))
+                if patch.alone:
+                    setattr(module, patch.name, ours)
+                else:
+                    pairs.append((own, ours))
+        _swap(pairs)
 
 
 def give_back() -> None:
@@ -82,6 +98,9 @@ def give_back() -> None:
     with _lock:
         _close()
         launching.session = None
+        for name in _MODULES:
+            forget(name)
+        note_front_end(is_given_back=True)
         _swap([(ours, own) for own, ours in _replaced])
         _replaced.clear()
 
@@ -99,23 +118,14 @@ def restore(before: Session | None) -> None:
         take_over(before)
 
 
-def _find(patch: Patch) -> Function | None:
-    try:
-        return getattr(import_module(patch.module), patch.name, None)
-    except ModuleNotFoundError:
-        return None
-
-
 def _swap(pairs: list[tuple[Function, Function]]) -> None:
     """In every module that has one of the first functions, put the second in its place."""
     by_identity = {id(before): after for before, after in pairs}
-    for module in list(sys.modules.values()):
-        for name, value in _attributes(module):
-            if (after := by_identity.get(id(value))) is not None:
-                setattr(module, name, after)
-
-
-def _attributes(module: ModuleType) -> list[tuple[str, object]]:
-    if module is sys.modules[__name__]:
-        return []
-    return list(getattr(module, "__dict__", {}).items())
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in _OLDER or module is sys.modules[__name__]:
+            continue
+        values = getattr(module, "__dict__", {}).copy()
+        for found in by_identity.keys() & map(id, values.values()):
+            for attribute, value in values.items():
+                if id(value) == found:
+                    setattr(module, attribute, by_identity[found])

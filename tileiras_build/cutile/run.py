@@ -6,6 +6,7 @@ it leaves to ``atexit``, are under the device too, and so are Python processes t
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
@@ -61,7 +62,8 @@ def run_program(program: Program, settings: Settings, at_end: Callable[[Callable
 
         options["profile"] = profile = Profile()
         ending.callback(lambda: _written(lambda: profile.write(settings.json)))
-    enable(settings.sm, device=settings.device, **options)
+    with _nothing_is_looked_at_again():
+        enable(settings.sm, device=settings.device, **options)
     ending.callback(disable)
     ending.enter_context(inherited(settings))
     ending.enter_context(_as_main(program))
@@ -82,6 +84,20 @@ def _as_main(program: Program) -> Iterator[None]:
         yield
     finally:
         sys.argv, sys.path[:], threading.excepthook = before
+
+
+@contextmanager
+def _nothing_is_looked_at_again() -> Iterator[None]:
+    """What is imported in the block stays: to look for what could be freed of it, then and whenever the script has made some
+    objects, takes longer than a small script."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.freeze()
+            gc.enable()
 
 
 def _run(program: Program) -> int:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, Location, Unsupported
+from .installation import known
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,7 +31,8 @@ class Version:
     ``launcher`` launches with a number of threads, by the driver's ``driver_launch``; it asks for dynamic shared memory if
     ``asks_for_shared_memory``, and lets kernels take all that they ask for if ``raises_shared_memory``. ``masks`` are the
     attributes of an annotated function that the kernel's class in C is made of, ``no_extras`` is what stands last in what
-    ``_compile`` returns where there is nothing.
+    ``_compile`` returns where there is nothing. ``looks_once``: the front end looks at a function once in a process, and
+    ``origins.py`` knows at what.
     """
 
     release: str
@@ -42,6 +44,7 @@ class Version:
     asks_for_shared_memory: bool = True
     raises_shared_memory: bool = True
     no_extras: list | tuple = ()
+    looks_once: bool = False
 
 
 _MASKS = ("constant_parameter_mask", "int64_index_parameter_mask", "int64_parameter_mask")
@@ -50,22 +53,29 @@ VERSIONS: tuple[Version, ...] = (
     Version("1.4", "13.3", "cutile_python_v1", _MASKS, raises_shared_memory=False, no_extras=[]),
     Version("1.5", "13.3", "cutile_python_v2", raises_shared_memory=False, no_extras=[]),
     Version("1.6", "13.4", "cutile_python_v2", no_extras=[]),
-    Version("1.7", "13.4", "cutile_python_v2"),
+    Version("1.7", "13.4", "cutile_python_v2", looks_once=True),
 )
 
 
 def installed_version() -> Version:
     """The row of the installed cuda-tile; raises InvalidInput[cutile-missing] or Unsupported[cutile-version]."""
-    try:
-        found = version(PACKAGE)
-    except PackageNotFoundError:
-        raise InvalidInput("cutile-missing", f"{PACKAGE} is not installed", remedy=INSTALL) from None
+    found = known(f"version of {PACKAGE}", _installed)
     for row in VERSIONS:
         if found == row.release or found.startswith(f"{row.release}."):
             return row
-    known = f"{VERSIONS[0].release} to {VERSIONS[-1].release}"
-    message = f"{PACKAGE} {found} is installed, and its kernels can be taken over of {known} only"
+    between = f"{VERSIONS[0].release} to {VERSIONS[-1].release}"
+    message = f"{PACKAGE} {found} is installed, and its kernels can be taken over of {between} only"
     raise Unsupported("cutile-version", message, remedy=INSTALL)
+
+
+def _installed() -> str:
+    # Imports more than a launch of a small kernel does.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        raise InvalidInput("cutile-missing", f"{PACKAGE} is not installed", remedy=INSTALL) from None
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,6 @@ class Cutile:
 
     def __init__(self) -> None:
         self.row = installed_version()
-        self.compile = self._module("_compile")
         self.signatures = self._module("compilation._signature")
         own = self._module("_cext")
         self.kernel_class: type = own.TileDispatcher
@@ -89,7 +98,16 @@ class Cutile:
         self._twin_class = _twin_class(own.TileDispatcher)
         convention = getattr(own.CallingConvention, self.row.convention)
         self._convention = convention()
-        self.bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
+
+    @cached_property
+    def compile(self) -> ModuleType:
+        """The front end, which takes as long to import as all else of cuTile (and imports PyTorch and JAX)."""
+        return self._module("_compile")
+
+    @cached_property
+    def bytecode_version(self) -> Any:
+        """The newest version of bytecode that is written."""
+        return self.compile.parse_bytecode_version(self.row.bytecode)
 
     def _module(self, name: str) -> ModuleType:
         try:

@@ -50,10 +50,11 @@ class _Telling(importlib.abc.Loader):
 _finder = _Finder()
 
 
-def when_imported(name: str, call: Callable[[ModuleType], None]) -> None:
-    """Call ``call(module)`` now where the module is there, else right after its first import."""
+def when_imported(name: str, call: Callable[[ModuleType], None], missing_only: bool = False) -> None:
+    """Call ``call(module)`` now where the module is there (or not at all, ``missing_only``), else right after its first import."""
     if name in sys.modules:
-        call(sys.modules[name])
+        if not missing_only:
+            call(sys.modules[name])
         return
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)

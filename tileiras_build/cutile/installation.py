@@ -1,0 +1,83 @@
+"""What is installed, by the state of its files: what was found out about the same files once need not be found out again.
+
+Reading all of the compiler's code, and the lists of installed distributions, takes a process as long as importing NumPy does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.machinery import PathFinder
+
+from ..errors import TileirasError
+from ..libdevice import find_libdevice
+from ..local_store import key_of, local_store
+from ..sources import PACKAGE
+
+_LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # what names a distribution and its version
+_CODE = (".py", ".so", ".pyd", ".bc", ".ll")
+
+
+@cache
+def state() -> str | None:
+    """What changes with the code of this package and of cuda-tile, with any installed distribution, Python and libdevice; None
+    where that cannot be said. Files count by their names, times and sizes."""
+    try:
+        libdevice = find_libdevice()
+        cutile = _folder_of_cutile()
+        if cutile is None:
+            return None
+        folders = sorted({os.path.abspath(folder) for folder in sys.path})
+        lists = [(folder, found) for folder in folders if (found := _lists_in(folder))]
+        files = [_files_in(str(folder)) for folder in (PACKAGE, cutile)]
+        return key_of("installation", sys.version, _state_of(os.stat(libdevice)), str(libdevice), *lists, *files)
+    except (OSError, TileirasError):
+        return None
+
+
+def _folder_of_cutile() -> str | None:
+    module = sys.modules.get("cuda.tile")
+    if module is not None:
+        return next(iter(module.__path__), None)
+    package = PathFinder.find_spec("cuda")
+    places = [os.path.join(folder, "tile") for folder in (package and package.submodule_search_locations) or ()]
+    return next(filter(os.path.isdir, places), None)
+
+
+def _lists_in(folder: str) -> list[tuple]:
+    if not os.path.isdir(folder):
+        return []
+    with os.scandir(folder) as found:
+        return sorted((one.name, _state_of(one.stat())) for one in found if one.name.endswith(_LISTS))
+
+
+def _files_in(folder: str) -> list[tuple]:
+    files, folders = [], [folder]
+    while folders:
+        with os.scandir(folders.pop()) as found:
+            for one in found:
+                if one.name.endswith(_CODE):
+                    files.append((one.path, _state_of(one.stat())))
+                elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
+                    folders.append(one.path)
+    return sorted(files)
+
+
+def _state_of(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def known(what: str, find: Callable[[], str]) -> str:
+    """What ``find`` finds out about what is installed; it is asked where nobody has noted its answer."""
+    store, installed = local_store(), state()
+    if store is None or installed is None:
+        return find()
+    key = key_of("known", what, installed)
+    if (data := store.find(key)) is not None:
+        return json.loads(data)
+    found = find()
+    store.keep(key, json.dumps(found).encode())
+    return found
