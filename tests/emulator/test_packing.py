@@ -105,3 +105,80 @@ def test_numbers_of_one_array_are_apart_in_any_order():
 def test_kinds_that_are_not_packed():
     assert packing.kind_of(products.Factor(np.ones((1, 8, 8)), "scaled")) is None
     assert packing.kind_of(Fragment([[np.zeros((1, 32), np.uint32)]], "e4m3", CODES["e4m3"])) is None
+
+
+WORDS = {"f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32, "f32": np.uint32, "e4m3": np.uint8, "e5m2": np.uint8}
+STACK, ROWS, DEPTH = 3, 16, 24
+
+
+def arranged(array: np.ndarray, form: str) -> np.ndarray:
+    """The same numbers (stack, rows, k) with their rows, or their columns, in one piece of memory, or neither."""
+    if form == "columns":
+        return np.ascontiguousarray(array.swapaxes(1, 2)).swapaxes(1, 2)
+    return np.repeat(array, 3, axis=2)[..., ::3] if form == "neither" else array.copy()
+
+
+def numbers_with_all_exponents(rng, kind: str) -> tuple[products.Factor, np.ndarray]:
+    """A factor of finite numbers of a kind, subnormal ones and zeros of both signs among them, and what they are in float64."""
+    codes = rng.integers(0, 1 << 8 * np.dtype(WORDS[kind]).itemsize, (STACK, ROWS, DEPTH), WORDS[kind])
+    codes[0, :2, :2] = 0
+    codes[0, 0, 0] = 1 << (8 * codes.itemsize - 1)
+    values = codes.view({"f16": np.float16, "f32": np.float32}.get(kind, codes.dtype))
+    codes[~np.isfinite(products.decode(values, kind))] = 1
+    return products.factor_of(values, kind), products.decode(values, kind).astype(np.float64)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("form", ["rows", "columns", "neither"])
+@pytest.mark.parametrize("kind", WORDS)
+def test_arrays_of_numbers_or_their_bits(kind, form, side):
+    rng = np.random.default_rng(side)
+    found = [numbers_with_all_exponents(rng, kind) for _ in range(2)]
+    steps = [products.factor_of(arranged(factor.stored, form), factor.kind) for factor, _ in found]
+    width, order = packing.WIDTHS[side], (packing.APART if side else np.arange(4))
+    packed = packing.Side(steps, side, 2, is_apart=bool(side))
+    for first, count in ((0, 2), (2, 1)):
+        packed.pack(first, count)
+        for step, (_, values) in enumerate(found):
+            groups = values[first : first + count].reshape(count, ROWS // width, width, DEPTH)[:, :, order]
+            expected = np.ascontiguousarray(groups.swapaxes(2, 3))
+            assert packed.out[step, :count].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["bf16", "tf32", "e4m3", "e5m2"])
+def test_bits_are_multiplied_as_their_numbers(kind, always, monkeypatch):
+    factors = [numbers_with_all_exponents(np.random.default_rng(i), kind)[0] for i in range(2)]
+    assert all(isinstance(factor, products.Codes) for factor in factors)
+    values = [products.Factor(factor.values, kind) for factor in factors]
+    one, other = both(monkeypatch, lambda: products.multiply(*factors))
+    assert one == other == products.multiply(*values).view(np.uint32).tolist()
+
+
+@pytest.mark.parametrize("code", [0x7F, 0xFF])
+def test_bits_that_are_no_number_are_left_to_numpy(code, always):
+    codes = np.zeros((1, 8, 32), np.uint8)
+    left, right = products.Codes(codes, "e4m3"), products.Codes(codes.copy(), "e4m3")
+    assert products.errors_by_machine_code([(left, right)], 1) is not None
+    codes[0, 3, 5] = code
+    assert products.errors_by_machine_code([(products.Codes(codes, "e4m3"), right)], 1) is None
+
+
+def test_a_matrix_of_small_numbers_says_nothing_of_the_others(always, monkeypatch):
+    """Its sums, 1 and what cancels, are not exact in float64; those of the others are, and are not looked at."""
+    monkeypatch.setattr(machine_code, "TOGETHER", 1)  # a matrix at a time
+    values = (np.random.default_rng(5).standard_normal((STACK, 16, 16)) * 256).round().astype(np.float32)
+    values[1] = 0
+    values[1, :, :3] = 2.0**60, 1, -(2.0**60)
+    ones = np.ones((1, 8, 16), np.float32)
+    step = products.Factor(values, "bf16"), products.Factor(ones, "bf16")
+    assert (products.errors_by_machine_code([step], STACK) > 0).T.tolist() == [[False, True, False]]
+    one, other = both(monkeypatch, lambda: products.multiply(*step))
+    assert one == other and one[1][0][0] == np.float32(1).view(np.uint32)
+
+
+def test_matrices_that_are_exact_up_to_the_last_bit(always):
+    """Sixteen products, at most 1 and multiples of 2^-49, are; of 2^-50 they are not."""
+    a, b = (np.ones((STACK, 8, 16), np.float32) for _ in range(2))
+    a[:, 3, 4], b[:, 1, 2] = 2.0**-17, [2.0**-18, 2.0**-19, 2.0**-60]
+    errors = products.errors_by_machine_code([(products.Factor(a, "bf16"), products.Factor(b, "bf16"))], STACK)
+    assert (errors > 0).T.tolist() == [[False, True, True]]

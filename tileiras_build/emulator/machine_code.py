@@ -93,19 +93,20 @@ def add(
 ) -> None:  # fmt: skip
     """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
-    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. ``errors`` (steps,
-    float64): of each step, what its sums in float64 are wrong by at most; 0 where all are exact. All numbers are finite.
+    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. ``errors`` (stack,
+    steps): of each matrix and step, what its sums in float64 are wrong by at most; 0 where all are exact. All numbers are finite.
     """
     shapes = [side.shape for side in steps[0]]
     is_checked = bool(errors.any())
-    tile = tile_of(layout.rows.shape[1])
+    tile = tile_of(layout.rows.shape[1], len(layout.columns))
     code = adder(is_checked, tile)
     chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
     a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
     ratios = [Ratios(side.out, max(step[i].bits for step in steps)) for i, side in enumerate((a, b)) if is_checked]
-    known = [address(errors), *(ratio.address for ratio in ratios)] if is_checked else [None] * 3
+    errors = np.ascontiguousarray(errors)
+    known = [ratio.address for ratio in ratios] if is_checked else [None] * 2
     tables = [layout.rows, *layout.olds.rows]
     columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
     olds = places_of(old) if old else layout.columns
@@ -118,7 +119,7 @@ def add(
             ratio.measure()
         rows = [place + first * stride for place, stride in places]
         code(
-            address(out), address(olds) if old else None, a.address, b.address, *known, *rows, *columns, len(steps), count,
+            address(out), address(olds) if old else None, a.address, b.address, address(errors[first:]), *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
             *layout.olds.vector, chunk, shapes[0][2],
         )  # fmt: skip

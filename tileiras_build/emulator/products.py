@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -75,7 +75,12 @@ class Factor:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(stack, rows, k)."""
-        return self.values.shape
+        return self.stored.shape
+
+    @property
+    def stored(self) -> np.ndarray:
+        """The array that machine code takes the numbers from."""
+        return self.values
 
     @property
     def bits(self) -> int:
@@ -99,9 +104,9 @@ class Factor:
 
     def in_stacks(self, count: int) -> Factor:
         """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
-        if count == 1 or count == len(self.values):
+        if count == 1 or count == len(self.stored):
             return self
-        return Factor(self.values.reshape(count, -1, self.values.shape[-1]), self.kind)
+        return type(self)(self.stored.reshape(count, -1, self.stored.shape[-1]), self.kind)
 
     @cached_property
     def magnitudes(self) -> np.ndarray:
@@ -129,10 +134,10 @@ class Factor:
 
     def pieces(self) -> Sequence[np.ndarray] | None:
         """Where machine code finds all numbers, each piece of one size; None where NumPy has to find the extremes."""
-        values = self.values
-        if packing.kind_of(self) is None or "magnitudes" in self.__dict__ or values.nbytes % 32 or not values.size:
+        stored = self.stored
+        if packing.kind_of(self) is None or "magnitudes" in self.__dict__ or stored.nbytes % 32 or not stored.size:
             return None
-        return [values] if values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous else None
+        return [stored] if stored.flags.c_contiguous or stored.swapaxes(-1, -2).flags.c_contiguous else None
 
     def unit_of(self, smallest: float) -> float:
         """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
@@ -161,6 +166,40 @@ class Factor:
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
 
 
+class Codes(Factor):
+    """A factor whose array holds the bits of numbers of a kind, a row of ``DECODE``: NumPy decodes them where it multiplies."""
+
+    def __init__(self, codes: np.ndarray, kind: str):
+        self.codes, self.kind, self.numbers = codes, kind, NUMBERS[kind]
+
+    @property
+    def stored(self) -> np.ndarray:
+        return self.codes
+
+    @cached_property
+    def values(self) -> np.ndarray:  # type: ignore[override]
+        return decode(self.codes, self.kind)
+
+
+def factor_of(array: np.ndarray, kind: str) -> Factor:
+    """A factor of numbers, or of their bits."""
+    return Codes(array, kind) if array.dtype.kind == "u" else Factor(array, kind)
+
+
+def decode(array: np.ndarray, kind: str) -> np.ndarray:
+    """The numbers of an array that may hold their bits."""
+    return DECODE[kind](array) if array.dtype.kind == "u" else array
+
+
+CODES = {"bf16": np.uint16, "tf32": np.uint32, "e4m3": np.uint8, "e5m2": np.uint8}  # types whose numbers stay bits
+DECODE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "bf16": lambda codes: (codes.astype(np.uint32) << np.uint32(16)).view(f32),
+    "tf32": lambda codes: (codes & np.uint32(0xFFFFE000)).view(f32),
+    "e4m3": lambda codes: formats.table("e4m3")[codes],
+    "e5m2": lambda codes: formats.table("e5m2")[codes],
+}
+
+
 def find_extremes(factors: Sequence[Factor]) -> bool:
     """Let factors of one kind and shape know their extremes, by machine code at once; whether they do now."""
     if not machine_code.is_ready():
@@ -169,10 +208,9 @@ def find_extremes(factors: Sequence[Factor]) -> bool:
     groups = [pieces for factor in some if (pieces := factor.pieces())]
     if len(groups) < len(some) or len({(len(pieces), pieces[0].nbytes) for pieces in groups}) > 1:
         return False
-    kind = packing.kind_of(factors[0])
-    assert kind is not None  # those that machine code does not know have no pieces
+    kind = packing.known_kind_of(factors[0])  # those that machine code does not know have no pieces
     if some:
-        found = packing.numbers_of(packing.magnitudes(groups, kind), kind).tolist()
+        found = packing.numbers_of(packing.magnitudes(groups, kind)[:, 0], kind).tolist()
         for factor, (largest, smallest) in zip(some, found):
             factor.__dict__["extremes"] = largest, smallest
     return True
@@ -230,7 +268,7 @@ def add_in_parts(total: np.ndarray, steps: list[tuple[Factor, Factor]], *, fresh
 
 
 def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
-    """For ``machine_code.add`` of these products to ``stack`` matrices: the errors of their sums; None where NumPy has to do it,
+    """For ``machine_code.add`` of these products to ``stack`` matrices: the errors (stack, steps) of their sums; None where NumPy has to do it,
     or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
@@ -244,7 +282,11 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
     for factors in zip(*steps):
         find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
-    return errors if np.isfinite(errors).all() else None
+    if not np.isfinite(errors).all():
+        return None
+    if errors.any():
+        errors = np.where(_are_surely_exact(steps), 0.0, errors)
+    return np.broadcast_to(errors, (stack, len(steps)))
 
 
 def _needs_float64(step: tuple[Factor, Factor]) -> bool:
@@ -259,6 +301,26 @@ def _largest_error(left: Factor, right: Factor) -> float:
     if k * left.bound * right.bound <= EXACT[f64]:
         return 0.0
     return left.extremes[0] * right.extremes[0] * (k * (k + 2) * 2.0**-53)
+
+
+def _are_surely_exact(steps: list[tuple[Factor, Factor]]) -> np.ndarray:
+    """Of each matrix (stack, or 1 for all, steps): whether its sums are exact by the numbers of its own factors, see ``_largest_error``."""
+    left, right = (_bounds(factors) for factors in zip(*steps))
+    if left is None or right is None:
+        return np.zeros(len(steps), bool)
+    return left * right * steps[0][0].shape[-1] <= EXACT[f64]
+
+
+def _bounds(factors: Sequence[Factor]) -> np.ndarray | None:
+    """The bounds (stack, steps) of the matrices of factors of one kind; None where machine code cannot find them."""
+    groups = [pieces for factor in factors if (pieces := factor.pieces())]
+    count, kind = factors[0].shape[0], packing.known_kind_of(factors[0])
+    if len(groups) < len(factors) or any(piece.nbytes % (32 * count) for pieces in groups for piece in pieces):
+        return None
+    found = packing.numbers_of(packing.magnitudes(groups, kind, count), kind).astype(f64)
+    numbers, (largest, smallest) = factors[0].numbers, np.moveaxis(found, -1, 0)
+    exponents = np.maximum(np.frexp(smallest)[1] - 1, numbers.lowest) + 1 - numbers.bits
+    return np.ldexp(largest, -exponents).T
 
 
 def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:

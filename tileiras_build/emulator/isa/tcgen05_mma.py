@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import conversions, formats, numerics, products
-from ..products import Factor, add_products
+from ..products import Factor, add_products, decode, factor_of
 from ..syntax import Vector
 from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
 from . import tcgen05_sparse
@@ -163,7 +163,7 @@ class Product(Operation):
         """The columns of B and the rows of A, whose products D^T has added one after the other."""
         if sums == products.BY_BLAS and self.shape.d != "s32":
             factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
-        return [(Factor(b, names[1]), Factor(a, names[0])) for a, b in factors]
+        return [(factor_of(b, names[1]), factor_of(a, names[0])) for a, b in factors]
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
@@ -195,7 +195,8 @@ class Product(Operation):
     def spread(self, memory, block: Block, a: np.ndarray) -> np.ndarray:
         """A with its zeros."""
         first, count = self.metadata_columns
-        found = tcgen05_sparse.spread(self.form.kind, memory.cells[self.rows[block.side], first : first + count], a)
+        cells = memory.cells[self.rows[block.side], first : first + count]
+        found = tcgen05_sparse.spread(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
             fault(memory.machine, self.ins, found, self.sides[0][0])
         return found
@@ -232,7 +233,8 @@ class Product(Operation):
             factors = conversions.decode_scale(codes)
         else:
             factors = formats.table("e4m3")[codes & 0x7F]
-        return matrix * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
+        numbers = decode(matrix, (self.shape.a, self.shape.b)[which])
+        return numbers * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
     def add(self, memory, block: Block, pairs: list[tuple[Factor, Factor]]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""

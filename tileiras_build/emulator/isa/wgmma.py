@@ -204,12 +204,15 @@ class SharedOperand:
         )
 
     def decode(self, matrix):
-        words = np.ascontiguousarray(matrix)[..., None].view(np.uint32)
-        values = _DECODE[self.type](words)
-        values = values.reshape(*words.shape[:2], -1)
+        whole = np.ascontiguousarray(matrix)[..., None]
+        if self.type in products.CODES and not self.negative:
+            values = whole.view(products.CODES[self.type])
+        else:
+            values = _DECODE[self.type](whole.view(np.uint32))
+        values = values.reshape(*whole.shape[:2], -1)
         if self.transposed:
             values = values.swapaxes(1, 2)
-        return products.Factor(-values if self.negative else values, self.type)
+        return products.factor_of(-values if self.negative else values, self.type)
 
 
 @helper
