@@ -71,9 +71,12 @@ def plain(total: np.ndarray) -> Layout | None:
     stack, m, n = total.shape
     if m % ROWS or n % COLUMNS or total.strides[2] != 4:
         return None
-    matrix, row = total.strides[0] // 4, total.strides[1] // 4
-    rows = np.arange(stack)[:, None] * matrix + np.arange(0, m, ROWS) * row
-    return Layout(rows, np.arange(0, n, COLUMNS), row, PIECE)
+    return of_matrices(np.arange(stack) * (total.strides[0] // 4), m, n, total.strides[1] // 4)
+
+
+def of_matrices(firsts: np.ndarray, m: int, n: int, row: int) -> Layout:
+    """The layout of matrices (m, n) that begin anywhere, with contiguous rows ``row`` from each other, all counted in float32."""
+    return Layout(firsts[:, None] + np.arange(0, m, ROWS) * row, np.arange(0, n, COLUMNS), row, PIECE)
 
 
 def is_worth_it(multiplications: int) -> bool:

@@ -203,6 +203,16 @@ def magnitudes(groups: Sequence[Sequence[np.ndarray]], kind: str, parts: int = 1
     return out
 
 
+def has_nan(places: np.ndarray, size: int) -> bool:
+    """Whether a float32 in one of the pieces of memory at ``places`` (int64) is none, each of ``size`` bytes: a multiple of 32."""
+    out = np.empty((1, 2), np.uint32)
+    extremes("float")(address(out), address(np.ascontiguousarray(places)), 1, len(places), size // 32)
+    return int(out[0, 0]) > INFINITY
+
+
+INFINITY = 0x7F800000  # the bits of a float32
+
+
 def numbers_of(bits: np.ndarray, kind: str) -> np.ndarray:
     """The numbers of a kind that have such bits, as float16 or float32."""
     if kind in formats.FORMATS and bits.dtype == np.uint8:

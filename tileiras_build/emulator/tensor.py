@@ -54,6 +54,12 @@ class Span:
     def __init__(self, ctas, first: int, columns: int, halves=slice(None)):
         self.ctas, self.first, self.last, self.halves = ctas, first, first + columns, halves
 
+    @property
+    def key(self) -> tuple | None:
+        """Equal for spans of the same columns of the same CTAs; None where they are not known by ``key_of``."""
+        ctas = key_of(self.ctas)
+        return None if ctas is None else (ctas, *self.halves.indices(2)[:2], self.first, self.last)
+
     def of(self, table: np.ndarray) -> np.ndarray:
         """The part of a (CTAs, 2, columns) table."""
         return table[self.ctas, self.halves, self.first : self.last]
@@ -76,6 +82,7 @@ class Operation:
     writes: tuple = ()
     reads: tuple = ()
     is_mark = False  # whether it does nothing but stand in the queue
+    place_key: tuple | None = None  # equal for operations of which the ISA asks the same order to what is in the queue
 
     def run(self, tensor) -> None:
         raise NotImplementedError
@@ -138,7 +145,7 @@ class TensorMemory:
         self.machine, self.warps = machine, warps
         self.cells = kept.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
-        self.allocated: set[Span] = set()  # spans that have been found so since columns were last given back
+        self.allocated: set[tuple] = set()  # keys of spans that have been found so since columns were last given back
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
         self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
@@ -148,6 +155,10 @@ class TensorMemory:
         self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
         self.are_marked = {id(self.loading): False, id(self.storing): False}  # whether some of these tables may be True
         self.queue: list[Operation] = []
+        self.issued = 0  # operations so far, the last of which are the queue
+        self.ordered: dict[
+            tuple, int
+        ] = {}  # by ``place_key``: how many had been issued at the last look at their order
         self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
 
     # -- allocation ----------------------------------------------------------------------------------
@@ -195,12 +206,12 @@ class TensorMemory:
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
         """``ctas`` are the CTAs of the span, as numbers, or None: of a span that comes again."""
-        if span in self.allocated:
+        if (key := span.key if ctas is None else None) in self.allocated:
             return
         inside = span.first >= 0 and span.last <= COLUMNS
         if inside and (self.owner[span.ctas, span.first : span.last] != FREE).all():
-            if ctas is None:
-                self.allocated.add(span)
+            if key is not None:
+                self.allocated.add(key)
             return
         ctas, bad = self.numbers(span) if ctas is None else ctas, 0
         if inside:
@@ -243,6 +254,15 @@ class TensorMemory:
         for span in operation.reads:
             span.add(self.reading, 1)
         self.queue.append(operation)
+        self.issued += 1
+
+    def unordered(self, operation: Operation) -> list[Operation]:
+        """The operations in the queue whose order to this one is to be looked at, now and no more."""
+        key = operation.place_key
+        if key is None:
+            return self.queue
+        since, self.ordered[key] = self.issued - self.ordered.get(key, 0), self.issued
+        return self.queue[max(len(self.queue) - since, 0) :]
 
     def reach(self, commits: Sequence[Operation]) -> None:
         """Somebody looks at mbarriers of commits: carry out all that leads to them, if that is still to be done."""
@@ -292,6 +312,13 @@ def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not (clusters.alive(even) & clusters.alive(odd)).all():
         fault(machine, ins, "the peer CTA has exited", ctas[0])
     return even, odd
+
+
+def key_of(rows) -> object:
+    """What ``rows_of`` gives, as a key; None of other indices."""
+    if isinstance(rows, slice):
+        return rows.start, rows.stop
+    return rows.tobytes() if isinstance(rows, np.ndarray) else None
 
 
 def rows_of(ctas: np.ndarray):
