@@ -53,6 +53,7 @@ class Group:
         self.pc = 0
         self.stack: tuple[int, ...] = ()
         self.specials: dict = {}
+        self.known: dict = {}  # what instructions have found out about these threads
         self.barrier_value = None
         self.carry = np.bool_(False)
         self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk

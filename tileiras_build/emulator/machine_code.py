@@ -102,14 +102,12 @@ def add(
     shapes = [side.shape for side in steps[0]]
     is_checked = bool(errors.any())
     tile = tile_of(layout.rows.shape[1], len(layout.columns))
-    code = adder(is_checked, tile)
     chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
     a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
     ratios = [Ratios(side.out, max(step[i].bits for step in steps)) for i, side in enumerate((a, b)) if is_checked]
     errors = np.ascontiguousarray(errors)
-    known = [ratio.address for ratio in ratios] if is_checked else [None] * 2
     tables = [layout.rows, *layout.olds.rows]
     columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
     olds = places_of(old) if old else layout.columns
@@ -118,10 +116,12 @@ def add(
         count = min(each, layout.stack - first)
         a.pack(first, count)
         b.pack(first, count)
-        for ratio in ratios:
+        is_doubtful = is_checked and bool(errors[first : first + count].any())
+        for ratio in ratios if is_doubtful else ():
             ratio.measure()
+        known = [ratio.address for ratio in ratios] if is_doubtful else [None] * 2
         rows = [place + first * stride for place, stride in places]
-        code(
+        adder(is_doubtful, tile)(
             address(out), address(olds) if old else None, a.address, b.address, address(errors[first:]), *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
             *layout.olds.vector, chunk, shapes[0][2],

@@ -109,7 +109,7 @@ class Source:
     def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
         """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
         self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
-        self.starts = np.asarray(ctas, np.int64) * (machine.shared_size // CHUNK)
+        self.starts = tensor_of(machine).starts_of(ctas)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
         self.issued: np.ndarray | None = self.fetch()
         if machine.race is not None:
@@ -153,13 +153,31 @@ class TensorMemory:
         self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
         self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
         self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
-        self.are_marked = {id(self.loading): False, id(self.storing): False}  # whether some of these tables may be True
+        # Which warps have something in these tables, if any has.
+        self.marked = {id(table): np.zeros((ctas, warps), bool) for table in (self.loading, self.storing)}
+        self.are_marked = dict.fromkeys(self.marked, False)
+        self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # of CTAs, see ``of_ctas``
         self.queue: list[Operation] = []
         self.issued = 0  # operations so far, the last of which are the queue
         self.ordered: dict[
             tuple, int
         ] = {}  # by ``place_key``: how many had been issued at the last look at their order
         self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
+
+    def rows_of(self, ctas: np.ndarray) -> slice | np.ndarray:
+        """As the function of this name; the same CTAs issue again and again."""
+        return self.of_ctas(ctas)[0]
+
+    def starts_of(self, ctas: np.ndarray) -> np.ndarray:
+        """The first chunks of shared memory of some CTAs in the batch's."""
+        return self.of_ctas(ctas)[1]
+
+    def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
+        key = ctas.tobytes()
+        if (found := self.known.get(key)) is None:
+            starts = np.asarray(ctas, np.int64) * (self.machine.shared_size // CHUNK)
+            found = self.known[key] = rows_of(ctas), starts
+        return found
 
     # -- allocation ----------------------------------------------------------------------------------
     def fit(self, ctas, columns: int) -> int:
@@ -223,13 +241,14 @@ class TensorMemory:
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Warps access columns, and have not waited."""
         table[ctas, warps, span.halves, span.first : span.last] = True
-        self.are_marked[id(table)] = True
+        self.marked[id(table)][ctas, warps] = self.are_marked[id(table)] = True
 
     def waited(self, table: np.ndarray, ctas, warps) -> None:
         """Warps have waited for their accesses."""
         if self.are_marked[id(table)]:
-            table[ctas, warps] = False
-            self.are_marked[id(table)] = bool(table.any())
+            marked = self.marked[id(table)]
+            table[ctas, warps] = marked[ctas, warps] = False
+            self.are_marked[id(table)] = bool(marked.any())
 
     def numbers(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""

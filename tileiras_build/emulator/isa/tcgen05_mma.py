@@ -24,7 +24,7 @@ from .. import conversions, formats, machine_code, numerics, packing, products
 from ..jit import address
 from ..products import Factor, add_products, decode, factor_of
 from ..syntax import Vector
-from ..tensor import COLUMNS, LANES, Operation, Span, fault, key_of, rows_of, tensor_of
+from ..tensor import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_of
 from . import tcgen05_sparse
 from .registry import helper
 from .tcgen05 import FORMS
@@ -43,7 +43,7 @@ class Product(Operation):
         machine = memory.machine
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
         self.sides = sides(machine, form.ins, ctas)
-        self.rows = [rows_of(side) for side in self.sides]
+        self.rows = [memory.rows_of(side) for side in self.sides]
         self.keep, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
         self.a_place = operands["a"] if form.left_in_tensor else None
