@@ -82,8 +82,12 @@ class Side:
     def from_arrays(self, steps: Sequence[Matrices], order: np.ndarray) -> Callable[[int, int], object]:
         arrays, kind = [factor.stored for factor in steps], known_kind_of(steps[0])
         _, rows, k = arrays[0].shape
-        if rows % BLOCK == 0 and k % side_of(kind) == 0 and all(is_in_lines(one, arrays[0].strides) for one in arrays):
-            return self.from_lines(arrays, kind, order)
+        if rows % BLOCK == 0 and all(one.strides == arrays[0].strides for one in arrays):
+            size, (_, row, column) = arrays[0].itemsize, arrays[0].strides
+            if column == size and k % side_of(kind) == 0:
+                return self.from_lines(arrays, kind, order)
+            if row == size:
+                return self.from_columns(arrays, kind, order)
         places = [self.address + 8 * self.step * number for number in range(len(arrays))]
         calls = [self.strided(place, one, kind, order) for place, one in zip(places, arrays)]
 
@@ -98,15 +102,24 @@ class Side:
         _, rows, k = array.shape
         start, bytes_ = address(array), array.strides[0]
         matrix, row, column = (stride // array.itemsize for stride in array.strides)
-        if row == 1 and rows % BLOCK == 0:
-            code = neighbors(kind, self.width, tuple(order.tolist()))
-            return lambda first, count: code(
-                place, start + first * bytes_, rows // BLOCK, count, k, matrix, column
-            )  # fmt: skip
         code, lanes = strided(kind, self.width), order * row
         self.kept.append(lanes)
         return lambda first, count: code(
             place, start + first * bytes_, address(lanes), rows // self.width, count, k, matrix, self.width * row, column
+        )  # fmt: skip
+
+    def from_columns(self, arrays: Sequence[np.ndarray], kind: str, order: np.ndarray) -> Callable[[int, int], object]:
+        """Of arrays in which the numbers of a column follow each other, all with the same strides."""
+        _, rows, k = arrays[0].shape
+        bytes_, size, column = arrays[0].strides
+        code = neighbors(kind, self.width, tuple(order.tolist()))
+        table = np.array(
+            [[address(one), self.address + 8 * self.step * number] for number, one in enumerate(arrays)]
+        ).T.copy()
+        self.kept.append(table)
+        source, place = address(table), address(table) + table.strides[0]
+        return lambda first, count: code(
+            source, place, len(arrays), first * bytes_, rows // BLOCK, count, k, bytes_ // size, column // size
         )  # fmt: skip
 
     def from_lines(self, arrays: Sequence[np.ndarray], kind: str, order: np.ndarray) -> Callable[[int, int], object]:
@@ -149,11 +162,6 @@ class Side:
             call(source, place, table.shape[1], first * fold, count * fold, per_part, self.width * k, *strides)
 
         return pack
-
-
-def is_in_lines(values: np.ndarray, strides: tuple[int, ...]) -> bool:
-    """Whether an array has these strides, and its numbers follow each other along k."""
-    return values.strides == strides and strides[2] == values.itemsize
 
 
 @lru_cache(maxsize=64)

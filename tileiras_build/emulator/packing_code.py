@@ -295,14 +295,26 @@ def strided(kind: str, width: int) -> Callable[..., int]:
     return compiled(text, "pack", 3, len(_PACK) - 3)
 
 
-# Eight rows whose numbers follow each other, for each k.
+# Of each array, eight rows whose numbers follow each other, for each k.
 _EIGHTS = """
-define void @pack(ptr noalias %to, ptr noalias %values, i64 %blocks, i64 %stacks, i64 %k, i64 %stride, i64 %k_stride) {{
+define void @pack(ptr noalias %sources, ptr noalias %places, i64 %arrays, i64 %skip, i64 %blocks, i64 %stacks, i64 %k,
+                  i64 %stride, i64 %k_stride) {{
 entry:
   %group = mul i64 %k, {width}
+  br label %array
+array:
+  %n = phi i64 [0, %entry], [%n.next, %array.end]
+  %n.next = add i64 %n, 1
+  %source.ptr = getelementptr i64, ptr %sources, i64 %n
+  %source.number = load i64, ptr %source.ptr
+  %source.first = add i64 %source.number, %skip
+  %values = inttoptr i64 %source.first to ptr
+  %place.ptr = getelementptr i64, ptr %places, i64 %n
+  %place.number = load i64, ptr %place.ptr
+  %to = inttoptr i64 %place.number to ptr
   br label %stack
 stack:
-  %s = phi i64 [0, %entry], [%s.next, %stack.end]
+  %s = phi i64 [0, %array], [%s.next, %stack.end]
   %s.next = add i64 %s, 1
   %s.at = mul i64 %s, %stride
   %s.first = mul i64 %s, %blocks
@@ -338,7 +350,10 @@ block.end:
   br i1 %is_last.b, label %stack.end, label %block
 stack.end:
   %is_last.s = icmp eq i64 %s.next, %stacks
-  br i1 %is_last.s, label %done, label %stack
+  br i1 %is_last.s, label %array.end, label %stack
+array.end:
+  %is_last.n = icmp eq i64 %n.next, %arrays
+  br i1 %is_last.n, label %done, label %array
 done:
   ret void
 }}
@@ -354,4 +369,4 @@ def neighbors(kind: str, width: int, order: tuple[int, ...]) -> Callable[..., in
         width=width, block=BLOCK, type=type_, order=", ".join(f"i32 {row}" for row in order),
         widen=widen.format(n=0, width=BLOCK, source="%narrow"), stores="\n".join(_stored("%wide.0", BLOCK, 0, 0, width)),
     )  # fmt: skip
-    return compiled(text, "pack", 2, 5)
+    return compiled(text, "pack", 2, 7)
