@@ -204,12 +204,12 @@ class TensorMemory:
         if start >= COLUMNS or len(held) != columns or held[0] != start:
             fault(self.machine, ins, f"no allocation of {columns} columns starts at this address", cta, tid, start)
         span = Span(cta, start, columns)
-        if span.of(self.writing).any() or span.of(self.reading).any():
+        if self.queue and (span.of(self.writing).any() or span.of(self.reading).any()):
             fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
-        if self.loading[cta, :, :, start : start + columns].any():
+        if self.are_marked[id(self.loading)] and self.loading[cta, :, :, start : start + columns].any():
             why = "a tcgen05.ld of these columns has not been waited for"
             fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
-        if self.storing[cta, :, :, start : start + columns].any():
+        if self.are_marked[id(self.storing)] and self.storing[cta, :, :, start : start + columns].any():
             fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
