@@ -209,12 +209,13 @@ _FOUR = """  %r.{g} = add i64 %r.number, {g}
   %r.{g}.ptr = getelementptr i64, ptr %rows, i64 %r.{g}
   %first.{g} = load i64, ptr %r.{g}.ptr"""
 _NEXT = """  %r.after = add i64 %r.number, {fours}
-  %r.then = call i64 @llvm.umin.i64(i64 %r.after, i64 %r.end)
-  %then.ptr = getelementptr i64, ptr %rows, i64 %r.then
-  %then = load i64, ptr %then.ptr"""
-_THEN = """  %then.{p} = add i64 %then, %at.{p}
-  %then.{p}.ptr = getelementptr float, ptr %out, i64 %then.{p}
-  call void @llvm.prefetch.p0(ptr %then.{p}.ptr, i32 1, i32 3, i32 1)"""
+  %r.then.0 = call i64 @llvm.umin.i64(i64 %r.after, i64 %r.end)"""
+_THEN = """  %r.then.{g} = add i64 %r.then.0, {g}"""
+_THEN_FOUR = """  %then.{g}.ptr = getelementptr i64, ptr %rows, i64 %r.then.{g}
+  %then.{g} = load i64, ptr %then.{g}.ptr"""
+_THEN_PIECE = """  %then.{g}.{p} = add i64 %then.{g}, %at.{p}
+  %then.{g}.{p}.ptr = getelementptr float, ptr %out, i64 %then.{g}.{p}
+  call void @llvm.prefetch.p0(ptr %then.{g}.{p}.ptr, i32 1, i32 3, i32 1)"""
 _PLACE = """  %n{i}.{p} = add i64 %first.{i}.{g}, %at.{p}
   %p{i}.{p} = getelementptr float, ptr %out, i64 %n{i}.{p}"""
 _OLD_FOUR = """  %r.{g}.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.{g}
@@ -226,17 +227,17 @@ _OLD = """  %old.number.{g}.{p} = add i64 %old.{g}, %old.at.{p}
   %old.address.{g}.{p} = load i64, ptr %old.ptr.{g}.{p}
   %old.{g}.{p}.array = inttoptr i64 %old.address.{g}.{p} to ptr
   %in.number.{g}.{p} = add i64 %in.{g}, %in.at.{p}"""
-_OLD_THEN = """  %then.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.then
-  %then.old = load i64, ptr %then.old.ptr
-  %then.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.then
-  %then.in = load i64, ptr %then.in.ptr"""
-_ASK = """  %then.old.{p} = add i64 %then.old, %old.at.{p}
-  %then.array.{p}.ptr = getelementptr i64, ptr %olds, i64 %then.old.{p}
-  %then.array.{p}.number = load i64, ptr %then.array.{p}.ptr
-  %then.array.{p} = inttoptr i64 %then.array.{p}.number to ptr
-  %then.in.{p} = add i64 %then.in, %in.at.{p}
-  %then.in.{p}.ptr = getelementptr float, ptr %then.array.{p}, i64 %then.in.{p}
-  call void @llvm.prefetch.p0(ptr %then.in.{p}.ptr, i32 0, i32 3, i32 1)"""
+_OLD_THEN = """  %then.{g}.old.ptr = getelementptr i64, ptr %rows.old, i64 %r.then.{g}
+  %then.{g}.old = load i64, ptr %then.{g}.old.ptr
+  %then.{g}.in.ptr = getelementptr i64, ptr %rows.in, i64 %r.then.{g}
+  %then.{g}.in = load i64, ptr %then.{g}.in.ptr"""
+_ASK = """  %then.old.{g}.{p} = add i64 %then.{g}.old, %old.at.{p}
+  %then.array.{g}.{p}.ptr = getelementptr i64, ptr %olds, i64 %then.old.{g}.{p}
+  %then.array.{g}.{p}.number = load i64, ptr %then.array.{g}.{p}.ptr
+  %then.array.{g}.{p} = inttoptr i64 %then.array.{g}.{p}.number to ptr
+  %then.in.{g}.{p} = add i64 %then.{g}.in, %in.at.{p}
+  %then.in.{g}.{p}.ptr = getelementptr float, ptr %then.array.{g}.{p}, i64 %then.in.{g}.{p}
+  call void @llvm.prefetch.p0(ptr %then.in.{g}.{p}.ptr, i32 0, i32 3, i32 1)"""
 _LOAD = f"""  %in{{i}}.{{p}} = add i64 %in.number.{{g}}.{{p}}, %row.{{j}}
   %q{{i}}.{{p}} = getelementptr float, ptr %old.{{g}}.{{p}}.array, i64 %in{{i}}.{{p}}
   %l{{i}}.{{p}} = load {_QUAD}, ptr %q{{i}}.{{p}}, align 4"""
@@ -328,6 +329,12 @@ def _columns(tile: Tile, of_eight: str, of_piece: str) -> list[str]:
     return [*eights, *(of_piece.format(p=p, e=p // PIECES, q=p % PIECES) for p in tile.pieces)]
 
 
+def _fours(tile: Tile, of_four: str, of_piece: str) -> list[str]:
+    """Lines for each four rows, and each four columns of them."""
+    fours = range(tile.fours)
+    return [*(of_four.format(g=g) for g in fours), *(of_piece.format(g=g, p=p) for g in fours for p in tile.pieces)]
+
+
 def _pieces(line: str, tile: Tile) -> list[str]:
     """A line for each four columns of each row i, number j of four rows g."""
     return [
@@ -357,7 +364,8 @@ def _places(tile: Tile) -> list[str]:
     rows = [f"  %row.{j} = mul i64 %row, {j}" for j in range(ROWS)]
     fours = [_FOUR.format(g=g) for g in range(tile.fours)]
     firsts = [f"  %first.{i}.{i // ROWS} = add i64 %first.{i // ROWS}, %row.{i % ROWS}" for i in range(tile.rows)]
-    ahead = [_NEXT.format(fours=tile.fours), *(_THEN.format(p=p) for p in tile.pieces)]
+    ahead = [_NEXT.format(fours=tile.fours), *(_THEN.format(g=g) for g in range(1, tile.fours))]
+    ahead += _fours(tile, _THEN_FOUR, _THEN_PIECE)
     return [*rows, *fours, *firsts, *ahead, *_pieces(_PLACE, tile)]
 
 
@@ -369,7 +377,7 @@ def _loads(tile: Tile) -> list[str]:
     joins = (
         [] if tile is NARROW else [_JOIN.format(i=i, v=v, low=PIECES * v, high=PIECES * v + 1) for i, v in tile.both]
     )
-    ahead = [_OLD_THEN, *(_ASK.format(p=p) for p in tile.pieces)]
+    ahead = _fours(tile, _OLD_THEN, _ASK)
     return [*columns, *fours, *arrays, *_pieces(_LOAD, tile), *joins, *ahead]
 
 
