@@ -6,7 +6,7 @@ from test_products import bits, random_codes, reference
 
 from tileiras_build.emulator import machine_code, products
 from tileiras_build.emulator.exact_sums import Ratios
-from tileiras_build.emulator.products import Factor
+from tileiras_build.emulator.factors import Factor
 
 
 def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:

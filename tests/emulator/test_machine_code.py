@@ -7,7 +7,7 @@ from test_chains import launch as launch_warps
 from test_wgmma import B_AT, descriptor, execute, opcode, tail
 
 from tileiras_build.emulator import machine_code, products, tiles
-from tileiras_build.emulator.products import Factor
+from tileiras_build.emulator.factors import Factor
 
 NEVER = 1 << 62
 

@@ -392,21 +392,10 @@ def _stores(tile: Tile) -> list[str]:
 
 def _checks(tile: Tile) -> str:
     """Lines that round sums which are exact, and leave for ``exact`` where a sum and its error may round to two numbers."""
-    lines = []
+    lines, shape = [], {"wide": tile.wide, "single": tile.single, "lanes": tile.lanes}
     for number, (i, v) in enumerate(tile.both):
         before = f"%some.{number - 1}" if number else "zeroinitializer"
-        lines.append(
-            _CHECK.format(
-                i=i,
-                v=v,
-                last=AT_ONCE - 1,
-                number=number,
-                before=before,
-                wide=tile.wide,
-                single=tile.single,
-                lanes=tile.lanes,
-            )
-        )
+        lines.append(_CHECK.format(i=i, v=v, last=AT_ONCE - 1, number=number, before=before, **shape))
     error = _ERROR.format(
         wide=tile.wide, lanes=tile.lanes, last_four=tile.fours - 1, last_eight=tile.eights - 1,
         ratios="\n".join([*_ratios("a", tile.fours), *_ratios("b", tile.eights)]), rounded=_rounded("g", tile),

@@ -18,7 +18,8 @@ from functools import lru_cache
 import numpy as np
 
 from .. import machine_code, short_sums
-from ..products import BY_BLAS, Factor, add_in_parts, errors_by_machine_code, multiply
+from ..factors import Factor
+from ..products import BY_BLAS, add_in_parts, errors_by_machine_code, multiply
 from ..syntax import Register
 from .fragments import FOUR, join_rows
 from .registry import helper

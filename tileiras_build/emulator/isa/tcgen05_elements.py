@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import descriptor, formats
-from ..products import CODES, decode
+from ..factors import CODES, decode
 from ..tensor import Source, fault
 from .matrix import _DECODE
 from .matrix_moves import decompress_fp6

@@ -21,8 +21,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import conversions, formats, machine_code, numerics, packing, products
+from ..factors import Factor, decode, factor_of
 from ..jit import address
-from ..products import Factor, add_products, decode, factor_of
+from ..products import add_products
 from ..syntax import Vector
 from ..tensor import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_of
 from . import tcgen05_sparse
