@@ -6,7 +6,7 @@ from test_products import bits, random_codes, reference
 
 from tileiras_build.emulator import machine_code, products
 from tileiras_build.emulator.exact_sums import Ratios
-from tileiras_build.emulator.products import Factor
+from tileiras_build.emulator.factors import Factor
 
 
 def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:
@@ -18,8 +18,8 @@ def by_code(a: np.ndarray, b: np.ndarray, kind: str, monkeypatch) -> np.ndarray:
 
 
 def test_ratios_of_groups():
-    values = np.zeros((2, 2, 2, 4))
-    values[0, 0] = [[3, -0.5, 0, -20], [0.75, 1, 2, 0]]  # multiples of a 16th, if they have four bits
+    values = np.zeros((2, 2, 4, 8))
+    values[0, 0, 1:3, 3:7] = [[3, -0.5, 0, -20], [0.75, 1, 2, 0]]  # multiples of a 16th, if they have four bits
     values[0, 1, 1, 2], values[1, 0, 0, 3] = -1.5 * 2.0**60, 2.0**-140
     ratios = Ratios(values, 4)
     ratios.measure()

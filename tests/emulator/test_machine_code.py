@@ -7,7 +7,7 @@ from test_chains import launch as launch_warps
 from test_wgmma import B_AT, descriptor, execute, opcode, tail
 
 from tileiras_build.emulator import machine_code, products, tiles
-from tileiras_build.emulator.products import Factor
+from tileiras_build.emulator.factors import Factor
 
 NEVER = 1 << 62
 
@@ -68,20 +68,20 @@ def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, m
     assert one == other and len(calls) == 1
 
 
-@pytest.mark.parametrize("tile", [tiles.NARROW, tiles.WIDE])
+@pytest.mark.parametrize("tile", [tiles.NARROW, tiles.WIDE, tiles.BROAD])
 @pytest.mark.parametrize(("kind", "spread"), [("f16", 0), ("bf16", 30)])
 def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
     """Of bf16 with many exponents some sums are added up anew."""
     rng = np.random.default_rng(7)
-    monkeypatch.setattr(machine_code, "tile_of", lambda fours: tile)
+    monkeypatch.setattr(machine_code, "tile_of", lambda *shape: tile)
 
     def some(rows):
         values = rng.standard_normal((2, rows, 16)) * 2.0 ** rng.integers(-spread, spread + 1, (2, rows, 16))
         whole = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
         return Factor(values.astype(np.float16) if kind == "f16" else whole.view(np.float32), kind)
 
-    steps = [(some(40), some(24)) for _ in range(3)]
-    start = rng.standard_normal((2, 40, 24)).astype(np.float32)
+    steps = [(some(40), some(48)) for _ in range(3)]
+    start = rng.standard_normal((2, 40, 48)).astype(np.float32)
 
     def run():
         total = start.copy()
@@ -92,10 +92,13 @@ def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
     assert one == other and len(calls) == 1
 
 
-@pytest.mark.parametrize(("fours", "is_known", "wide"), [(4, True, True), (5, True, False), (4, False, False)])
-def test_wide_tiles_are_for_wide_registers(fours, is_known, wide, monkeypatch):
+@pytest.mark.parametrize(
+    ("shape", "is_known", "tile"),
+    [((4, 2), True, "BROAD"), ((4, 3), True, "WIDE"), ((5, 2), True, "NARROW"), ((4, 2), False, "NARROW")],
+)
+def test_wide_tiles_are_for_wide_registers(shape, is_known, tile, monkeypatch):
     monkeypatch.setattr(tiles, "has", lambda feature: is_known)
-    assert (tiles.tile_of(fours) is tiles.WIDE) == wide
+    assert tiles.tile_of(*shape) is getattr(tiles, tile)
 
 
 def test_registers_of_warps(calls):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from ptx_kernels import aligned, kernel, run
 
 from tileiras_build.emulator import formats, products
-from tileiras_build.emulator.products import NUMBERS, Factor, multiply, round_sums
+from tileiras_build.emulator.factors import NUMBERS, Factor
+from tileiras_build.emulator.products import multiply, round_sums
 
 KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s4"]
 

@@ -9,7 +9,7 @@ import pytest
 import test_wgmma as wgmma
 
 from tileiras_build.emulator import machine_code, short_sums
-from tileiras_build.emulator.products import Factor
+from tileiras_build.emulator.factors import Factor
 
 E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
 TYPES = {"e4m3": E4M3, "e5m2": E5M2}

@@ -16,7 +16,7 @@ from tensor_kernels import (
     scaled_instruction,
 )
 
-from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction
+from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction, machine_code
 
 B_START = 32768
 
@@ -288,6 +288,27 @@ def test_several_steps_of_k_in_several_ctas():
     text += step.format("0") + step.format("1") * 3 + COMMIT
     out = run_tensor(np.stack(images), text, np.full((3, 128, 96), 0x7FC00000, np.uint32), grid=3)
     np.testing.assert_allclose(out.view(np.float32), np.stack(wants), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind, type_, code, k", [("f16", "f16", 0, 16), ("f16", "bf16", 1, 16), ("tf32", "tf32", 2, 8), ("f8f6f4", "e4m3", 0, 32), ("f8f6f4", "e5m2", 1, 32)])  # fmt: skip
+@pytest.mark.parametrize("keep", [0, 1])
+def test_some_ctas_by_machine_code(kind, type_, code, k, keep, monkeypatch):
+    """Of CTAs that are no neighbors, where their sums are, as NumPy adds them up: a NaN before becomes the one that products have."""
+    rng = np.random.default_rng(keep)
+    shared = np.zeros(B_START + 16384, np.uint8)
+    _, a_desc = operand(rng, shared, 128, type_, k, 0)
+    _, b_desc = operand(rng, shared, 64, type_, k, B_START)
+    cells = rng.standard_normal((4, 128, 64)).astype(np.float32).view(np.uint32)
+    cells[3, 5, 40:] = 0xFFC12345
+    product = issue(f"kind::{kind}", a_desc, b_desc, instruction(128, 64, code, code), keep).replace(COMMIT, "")
+    text = f"setp.eq.u32 p5, t6, 1; @p5 bra N; {product} N: {COMMIT}"
+    results = []
+    for before in (-1, 1 << 62):
+        monkeypatch.setattr(machine_code, "BEFORE", before)
+        results.append(run_tensor(shared, text, cells, grid=4, sums="exact"))
+    assert results[0].tobytes() == results[1].tobytes()
+    assert (results[0][1] == cells[1]).all()
+    assert (results[0][3, 5, 40:] == 0x7FFFFFFF).all() == bool(keep)
 
 
 # -- what the ISA leaves undefined -------------------------------------------------------------------

@@ -68,3 +68,17 @@ def test_behind_a_wait_it_is_right(name):
 )  # fmt: skip
 def test_what_is_in_a_pipeline_or_apart_needs_no_wait(text):
     execute(text)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_was_in_order_is_looked_at_again_behind_others(name):
+    first, second, message = CASES[name]
+    with pytest.raises(EmulatorFault, match=message):
+        execute(second + WAIT + first + second)
+
+
+def test_long_queues_are_looked_at_by_their_tables():
+    many = "".join(product(64 + 8 * i, 8) for i in range(5))
+    execute(product(0, 32) + many + product(32, 32))
+    with pytest.raises(EmulatorFault, match="tcgen05.mma still writes what this one overwrites"):
+        execute(product(0, 32) + many + product(16, 32))

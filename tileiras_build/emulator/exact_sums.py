@@ -20,13 +20,13 @@ import numpy as np
 
 from .jit import address, compiled
 
-LANES = 4  # float64 of a vector
+LANES = 16  # float64 that are looked at together: as several vectors, none of which waits for another
 
 # Loops over groups and their vectors: the largest magnitude, and the smallest but zero.
 _RATIOS = """
-declare <4 x double> @llvm.fabs.v4f64(<4 x double>)
-declare double @llvm.vector.reduce.fmax.v4f64(<4 x double>)
-declare double @llvm.vector.reduce.fmin.v4f64(<4 x double>)
+declare <16 x double> @llvm.fabs.v16f64(<16 x double>)
+declare double @llvm.vector.reduce.fmax.v16f64(<16 x double>)
+declare double @llvm.vector.reduce.fmin.v16f64(<16 x double>)
 
 define void @ratios(ptr noalias %out, ptr noalias %values, i64 %groups, i64 %vectors, i64 %exponent) {
 entry:
@@ -40,24 +40,24 @@ group:
   br label %some
 some:
   %v = phi i64 [0, %group], [%v.next, %some]
-  %most = phi <4 x double> [zeroinitializer, %group], [%most.next, %some]
-  %least = phi <4 x double> [splat (double 0x7FF0000000000000), %group], [%least.next, %some]
+  %most = phi <16 x double> [zeroinitializer, %group], [%most.next, %some]
+  %least = phi <16 x double> [splat (double 0x7FF0000000000000), %group], [%least.next, %some]
   %v.next = add i64 %v, 1
   %at = add i64 %g.at, %v
-  %from = getelementptr <4 x double>, ptr %values, i64 %at
-  %x = load <4 x double>, ptr %from, align 8
-  %size = call <4 x double> @llvm.fabs.v4f64(<4 x double> %x)
-  %is_more = fcmp ogt <4 x double> %size, %most
-  %most.next = select <4 x i1> %is_more, <4 x double> %size, <4 x double> %most
-  %is_zero = fcmp oeq <4 x double> %size, zeroinitializer
-  %not.zero = select <4 x i1> %is_zero, <4 x double> splat (double 0x7FF0000000000000), <4 x double> %size
-  %is_less = fcmp olt <4 x double> %not.zero, %least
-  %least.next = select <4 x i1> %is_less, <4 x double> %not.zero, <4 x double> %least
+  %from = getelementptr <16 x double>, ptr %values, i64 %at
+  %x = load <16 x double>, ptr %from, align 8
+  %size = call <16 x double> @llvm.fabs.v16f64(<16 x double> %x)
+  %is_more = fcmp ogt <16 x double> %size, %most
+  %most.next = select <16 x i1> %is_more, <16 x double> %size, <16 x double> %most
+  %is_zero = fcmp oeq <16 x double> %size, zeroinitializer
+  %not.zero = select <16 x i1> %is_zero, <16 x double> splat (double 0x7FF0000000000000), <16 x double> %size
+  %is_less = fcmp olt <16 x double> %not.zero, %least
+  %least.next = select <16 x i1> %is_less, <16 x double> %not.zero, <16 x double> %least
   %is_last.v = icmp eq i64 %v.next, %vectors
   br i1 %is_last.v, label %group.end, label %some
 group.end:
-  %largest = call nnan double @llvm.vector.reduce.fmax.v4f64(<4 x double> %most.next)
-  %smallest = call nnan double @llvm.vector.reduce.fmin.v4f64(<4 x double> %least.next)
+  %largest = call nnan double @llvm.vector.reduce.fmax.v16f64(<16 x double> %most.next)
+  %smallest = call nnan double @llvm.vector.reduce.fmin.v16f64(<16 x double> %least.next)
   %smallest.bits = bitcast double %smallest to i64
   %power.bits = and i64 %smallest.bits, 9218868437227405312
   %power = bitcast i64 %power.bits to double

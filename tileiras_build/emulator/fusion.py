@@ -71,6 +71,11 @@ class Run:
         self.bases = np.zeros(len(self.steps), np.int64)  # of constants, which stay where they are
         self.bases[len(self.inputs) : self.given] = list(map(address, self.constants))
         self.wanted = [(places[value.number], KINDS[value.kind]) for value in wanted]
+        made = [dtype for dtype, numbers in self.results for _ in numbers]
+        self.as_made = [
+            number - self.given if number >= self.given and made[number - self.given] == dtype else None
+            for number, dtype in self.wanted
+        ]  # the result that an output is, or None where it has to be looked at
 
     @staticmethod
     def share_room(program: Program, places: dict[int, int]) -> int:
@@ -110,7 +115,10 @@ class Run:
         room = np.empty((len(self.rooms), strips.STRIP), np.uint32)
         bases[first:] = address(room) + self.rooms
         bad = strips.run(self.program, bases, steps, size)
-        out = [self.pick(number, dtype, values, results) for number, dtype in self.wanted]
+        out = [
+            self.pick(*wanted, values, results) if number is None else results[number]
+            for number, wanted in zip(self.as_made, self.wanted)
+        ]
         del keep, room
         return self.repaired(out, values, bad, shape) if bad.any() else out
 
@@ -125,11 +133,11 @@ class Run:
                 return None
             if value.ndim:
                 value = np.ascontiguousarray(np.broadcast_to(value, shape))
+                bases[i] = address(value)
             else:
                 steps = steps.copy() if steps is self.steps else steps
-                steps[i], value = 0, np.full(strips.STRIP, value)
+                steps[i], (value, bases[i]) = 0, strip_of(value)
             keep.append(value)
-            bases[i] = address(value)
         return bases, steps, keep
 
     def pick(self, number: int, dtype: type[np.generic], values: Sequence, found: list[np.ndarray]):
@@ -160,6 +168,22 @@ class Run:
             exec(compile(source, "<run>", "exec"), self.space, scope)  # the text is the emitter's own
             self.by_lines = scope["run"]
         return self.by_lines(*values)
+
+
+def strip_of(value: np.generic) -> tuple[np.ndarray, int]:
+    """A strip of a number, and where it begins: the same numbers come again and again."""
+    key = value.dtype, value.tobytes()
+    found = _strips.get(key)
+    if found is None:
+        if len(_strips) >= MOST_STRIPS:
+            _strips.clear()
+        strip = np.full(strips.STRIP, value)
+        found = _strips[key] = strip, address(strip)
+    return found
+
+
+MOST_STRIPS = 1 << 10  # a MiB
+_strips: dict[tuple[np.dtype, bytes], tuple[np.ndarray, int]] = {}
 
 
 def _three(numbers: list[int]) -> list[int]:

@@ -53,6 +53,7 @@ class Group:
         self.pc = 0
         self.stack: tuple[int, ...] = ()
         self.specials: dict = {}
+        self.known: dict = {}  # what instructions have found out about these threads
         self.barrier_value = None
         self.carry = np.bool_(False)
         self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
@@ -246,12 +247,16 @@ class Group:
 
     def resolve_all(self, slots: list[int]) -> None:
         """Fill the registers among some that are not there yet."""
-        lazy = [slot for slot in slots if self.R[slot] is LAZY]
-        if lazy and self.parent is not None:
-            self.parent.resolve_all(lazy)
-            register_moves.pick(self, lazy)
+        registers = self.R
+        lazy = [slot for slot in slots if registers[slot] is LAZY]
+        if not lazy or self.parent is None:
+            return
+        self.parent.resolve_all(lazy)
+        register_moves.pick(self, lazy)
+        of_parent, borrowed, select = self.parent.R, self.borrowed, self.select
         for slot in lazy:
-            self.resolve(slot)
+            if registers[slot] is LAZY:
+                registers[slot] = borrowed[slot] = pick(of_parent[slot], select)
 
     def resolve(self, slot: int):
         """The value of a register, taken from the parent on first use."""

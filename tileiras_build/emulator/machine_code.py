@@ -1,11 +1,12 @@
 """Products of matrices of finite numbers, added up by machine code that LLVM makes for this CPU.
 
 BLAS writes the sums of one product to memory, in float64, and NumPy reads them, rounds them and adds them to what is there.
-Here four rows and eight columns stay in registers while all products are added to them, each rounded to float32 as
+Here those of some rows and columns (``tiles.py``) stay in registers while all products are added to them, each rounded to float32 as
 ``products.py`` says; and they are written where their registers of PTX want them (``Layout``). The order of the additions,
 and whether a CPU multiplies and adds at once, changes nothing where every sum is exact in float64. Where some may not be, it is
-asked of each four rows and eight columns; a sum that still may not be counts if all numbers within its error round to the same
-float32, and the others are added up anew, exactly (``exact_sums.py``). It is used in processes that have multiplied enough for the time of LLVM.
+asked of each matrix, and in the others of the rows and columns of a tile; a sum that still may not be counts if all numbers within its
+error round to the same float32, and the others are added up anew, exactly (``exact_sums.py``). It is used in processes that have
+multiplied enough for the time of LLVM.
 """
 
 from __future__ import annotations
@@ -71,9 +72,12 @@ def plain(total: np.ndarray) -> Layout | None:
     stack, m, n = total.shape
     if m % ROWS or n % COLUMNS or total.strides[2] != 4:
         return None
-    matrix, row = total.strides[0] // 4, total.strides[1] // 4
-    rows = np.arange(stack)[:, None] * matrix + np.arange(0, m, ROWS) * row
-    return Layout(rows, np.arange(0, n, COLUMNS), row, PIECE)
+    return of_matrices(np.arange(stack) * (total.strides[0] // 4), m, n, total.strides[1] // 4)
+
+
+def of_matrices(firsts: np.ndarray, m: int, n: int, row: int) -> Layout:
+    """The layout of matrices (m, n) that begin anywhere, with contiguous rows ``row`` from each other, all counted in float32."""
+    return Layout(firsts[:, None] + np.arange(0, m, ROWS) * row, np.arange(0, n, COLUMNS), row, PIECE)
 
 
 def is_worth_it(multiplications: int) -> bool:
@@ -93,19 +97,18 @@ def add(
 ) -> None:  # fmt: skip
     """Let ``out`` be ``old`` (zeros if empty) plus the products of the steps: A (stack or 1, m, k), B (stack or 1, n, k).
 
-    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. ``errors`` (steps,
-    float64): of each step, what its sums in float64 are wrong by at most; 0 where all are exact. All numbers are finite.
+    ``old`` is an array of the layout, which may be ``out``, or the registers of a layout that has some. ``errors`` (stack,
+    steps): of each matrix and step, what its sums in float64 are wrong by at most; 0 where all are exact. All numbers are finite.
     """
     shapes = [side.shape for side in steps[0]]
     is_checked = bool(errors.any())
-    tile = tile_of(layout.rows.shape[1])
-    code = adder(is_checked, tile)
+    tile = tile_of(layout.rows.shape[1], len(layout.columns))
     chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
     each = min(max(TOGETHER // size, 1), layout.stack)
     a, b = (Side([step[side] for step in steps], side, each, is_apart=layout.is_apart) for side in (0, 1))
     ratios = [Ratios(side.out, max(step[i].bits for step in steps)) for i, side in enumerate((a, b)) if is_checked]
-    known = [address(errors), *(ratio.address for ratio in ratios)] if is_checked else [None] * 3
+    errors = np.ascontiguousarray(errors)
     tables = [layout.rows, *layout.olds.rows]
     columns = [address(table) for table in (layout.columns, *layout.olds.columns)]
     olds = places_of(old) if old else layout.columns
@@ -114,11 +117,13 @@ def add(
         count = min(each, layout.stack - first)
         a.pack(first, count)
         b.pack(first, count)
-        for ratio in ratios:
+        is_doubtful = is_checked and bool(errors[first : first + count].any())
+        for ratio in ratios if is_doubtful else ():
             ratio.measure()
+        known = [ratio.address for ratio in ratios] if is_doubtful else [None] * 2
         rows = [place + first * stride for place, stride in places]
-        code(
-            address(out), address(olds) if old else None, a.address, b.address, *known, *rows, *columns, len(steps), count,
+        adder(is_doubtful, tile)(
+            address(out), address(olds) if old else None, a.address, b.address, address(errors[first:]), *known, *rows, *columns, len(steps), count,
             layout.rows.shape[1], len(layout.columns), a.step, b.step, a.matrix, b.matrix, layout.row, layout.vector,
             *layout.olds.vector, chunk, shapes[0][2],
         )  # fmt: skip

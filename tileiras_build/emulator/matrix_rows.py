@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from .jit import address, compiled
-from .packing import turned
+from .packing_code import turned
 
 ROW, ROWS = 16, 8  # bytes of a row; rows of a matrix
 

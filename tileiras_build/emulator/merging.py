@@ -59,18 +59,27 @@ def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
 
 def _rejoin(parent: Group, groups: list[Group]) -> Group:
     """All children of a split meet again: take up the parent's registers, with the children's changes."""
+    live = list(groups[0].live_slots())
+    changers: dict[int, list[Group]] = {}  # of registers, the children that have changed them
+    for group in groups:
+        for slot in _changed(group, live):
+            changers.setdefault(slot, []).append(group)
     changes: dict[tuple[int, ...], list[int]] = {}  # by the children that have changed them: registers
-    for slot in groups[0].live_slots():
-        values = [g.R[slot] for g in groups]
-        who = tuple(i for i, v in enumerate(values) if v is not LAZY and v is not groups[i].borrowed.get(slot, LAZY))
-        if who:
-            changes.setdefault(who, []).append(slot)
-    for who, slots in changes.items():
-        _take_up(parent, slots, [groups[i] for i in who])
+    for slot, who in changers.items():
+        changes.setdefault(tuple(map(id, who)), []).append(slot)
+    for slots in changes.values():
+        _take_up(parent, slots, changers[slots[0]])
     parent.pc, parent.stack = groups[0].pc, groups[0].stack
     parent.barrier_value, parent.copies, parent.bulk = None, GroupQueue(), GroupQueue()
     _merge_state(parent, groups, None)
     return parent
+
+
+def _changed(group: Group, slots: list[int]) -> list[int]:
+    """Registers that a part of a group has values of its own for."""
+    registers, borrowed = group.R, group.borrowed
+    own = [slot for slot in slots if registers[slot] is not LAZY]  # few: a part has only what it has used
+    return [slot for slot in own if registers[slot] is not borrowed.get(slot, LAZY)]
 
 
 def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:

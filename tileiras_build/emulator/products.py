@@ -17,174 +17,16 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from . import formats, machine_code, numerics, packing, tiles
+from . import machine_code, numerics, packing, tiles
+from .factors import FEW, Factor, find_extremes
 from .formats import f32, f64
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
-FEW = -30  # types with smaller exponents have units that say nothing, and products that float32 may not have
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
-
-@dataclass(frozen=True)
-class Numbers:
-    """Floats of ``bits`` significant bits, at least 2^lowest but for subnormal ones, at most ``maximum``."""
-
-    bits: int
-    lowest: int
-    maximum: float
-
-    @cached_property
-    def ratio(self) -> float:
-        """The largest number over the unit that all are multiples of."""
-        return self.maximum * 2.0 ** min(self.bits - 1 - self.lowest, 1000)
-
-
-def _numbers(fmt: formats.Format) -> Numbers:
-    return Numbers(fmt.mantissa + 1, 1 - fmt.bias, fmt.maximum)
-
-
-NUMBERS = {
-    **{name: _numbers(fmt) for name, fmt in formats.FORMATS.items()},
-    "e2m1_packed": _numbers(formats.FORMATS["e2m1"]),
-    "scaled": Numbers(8, -1022, math.inf),  # fp8 times a power of two, or fp4 times fp8
-    **{name: Numbers(bits, bits - 1, 2.0**bits) for bits, names in ((8, ("s8", "u8")), (4, ("s4", "u4"))) for name in names},
-}  # fmt: skip
-
-
-UNKNOWN = Numbers(0, 0, math.nan)
-
-
-class Factor:
-    """A stack of matrices A (…, m, k), or the columns (…, n, k) of matrices B.
-
-    ``kind`` is a row of ``NUMBERS``, or f64, which ``multiply`` does not take: its products are not exact.
-    """
-
-    blocks: Sequence[Sequence[np.ndarray]] = ()  # where the numbers are in registers (``packing.Matrices``)
-    fold = 1  # how many of their warps are one matrix
-
-    def __init__(self, values: np.ndarray, kind: str):
-        self.values, self.kind = values, kind
-        self.numbers = NUMBERS.get(kind, UNKNOWN)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(stack, rows, k)."""
-        return self.values.shape
-
-    @property
-    def bits(self) -> int:
-        return self.numbers.bits
-
-    @cached_property
-    def wide(self) -> np.ndarray:
-        return self.values.astype(f64, copy=False)
-
-    @cached_property
-    def apart(self) -> Factor:
-        """Columns of a matrix B in eights, of which first the even and then the odd ones."""
-        stack, n, k = self.values.shape
-        values = self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k)
-        return self.with_what_is_known(Factor(values, self.kind))
-
-    def with_what_is_known(self, other: Factor) -> Factor:
-        """``other``, the same matrices with their rows in another order."""
-        other.__dict__ |= {name: value for name, value in self.__dict__.items() if name in _OF_ANY_ORDER}
-        return other
-
-    def in_stacks(self, count: int) -> Factor:
-        """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
-        if count == 1 or count == len(self.values):
-            return self
-        return Factor(self.values.reshape(count, -1, self.values.shape[-1]), self.kind)
-
-    @cached_property
-    def magnitudes(self) -> np.ndarray:
-        """The bits of all numbers but for their signs: their order is that of the magnitudes."""
-        kind = np.dtype(f"u{self.values.itemsize}").type
-        return self.values.view(kind) & kind((1 << 8 * self.values.itemsize - 1) - 1)
-
-    @cached_property
-    def bound(self) -> float:
-        """The largest magnitude over a unit that all are multiples of."""
-        largest, smallest = self.extremes
-        return largest / self.unit_of(smallest)
-
-    @cached_property
-    def extremes(self) -> tuple[float, float]:
-        """The largest magnitude and, at most, the smallest but zero."""
-        if find_extremes([self]):
-            return self.__dict__.pop("extremes")
-        bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
-        largest = float(bits.max().view(self.values.dtype))
-        if self.numbers.lowest >= FEW:
-            return largest, 2.0**self.numbers.lowest  # the smallest unit of the type says enough
-        smallest = (bits - one).min() + one  # a zero less one is the largest of all
-        return largest, float(smallest.view(self.values.dtype))
-
-    def pieces(self) -> Sequence[np.ndarray] | None:
-        """Where machine code finds all numbers, each piece of one size; None where NumPy has to find the extremes."""
-        values = self.values
-        if packing.kind_of(self) is None or "magnitudes" in self.__dict__ or values.nbytes % 32 or not values.size:
-            return None
-        return [values] if values.flags.c_contiguous or values.swapaxes(-1, -2).flags.c_contiguous else None
-
-    def unit_of(self, smallest: float) -> float:
-        """The unit that numbers of the type are multiples of, the smallest of which is ``smallest`` or zero."""
-        return math.ldexp(1.0, max(math.frexp(smallest)[1] - 1, self.numbers.lowest) + 1 - self.numbers.bits)
-
-    @cached_property
-    def units(self) -> np.ndarray:
-        """Per matrix: the unit that all its numbers are multiples of."""
-        bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
-        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype)
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
-
-    @cached_property
-    def lengths(self) -> np.ndarray:
-        """Per matrix: the largest Euclidean norm of a row, a little more for what is rounded; NaN where it has one."""
-        return np.sqrt(np.einsum("...k,...k->...", self.wide, self.wide).max(axis=-1)) * (1 + 1e-9)
-
-    @cached_property
-    def largest(self) -> np.ndarray:
-        """Per matrix: the largest magnitude but for infinities and NaNs."""
-        largest = self.magnitudes.max(axis=(-2, -1)).view(self.values.dtype).astype(f64)
-        if np.isfinite(largest).all():
-            return largest
-        finite = np.isfinite(self.wide)
-        return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
-
-
-def find_extremes(factors: Sequence[Factor]) -> bool:
-    """Let factors of one kind and shape know their extremes, by machine code at once; whether they do now."""
-    if not machine_code.is_ready():
-        return False
-    some = [factor for factor in factors if "extremes" not in factor.__dict__]
-    groups = [pieces for factor in some if (pieces := factor.pieces())]
-    if len(groups) < len(some) or len({(len(pieces), pieces[0].nbytes) for pieces in groups}) > 1:
-        return False
-    kind = packing.kind_of(factors[0])
-    assert kind is not None  # those that machine code does not know have no pieces
-    if some:
-        found = packing.numbers_of(packing.magnitudes(groups, kind), kind).tolist()
-        for factor, (largest, smallest) in zip(some, found):
-            factor.__dict__["extremes"] = largest, smallest
-    return True
-
-
-_OF_ANY_ORDER = {
-    "bound",
-    "extremes",
-    "units",
-    "lengths",
-    "largest",
-}  # what is known of matrices whatever the order of their rows
 
 EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its products added up
 
@@ -230,7 +72,7 @@ def add_in_parts(total: np.ndarray, steps: list[tuple[Factor, Factor]], *, fresh
 
 
 def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
-    """For ``machine_code.add`` of these products to ``stack`` matrices: the errors of their sums; None where NumPy has to do it,
+    """For ``machine_code.add`` of these products to ``stack`` matrices: the errors (stack, steps) of their sums; None where NumPy has to do it,
     or where machine code is not worth it."""
     (left, right), *_ = steps
     (_, m, k), n = left.shape, right.shape[1]
@@ -244,7 +86,11 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
     for factors in zip(*steps):
         find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
-    return errors if np.isfinite(errors).all() else None
+    if not np.isfinite(errors).all():
+        return None
+    if errors.any():
+        errors = np.where(_are_surely_exact(steps), 0.0, errors)
+    return np.broadcast_to(errors, (stack, len(steps)))
 
 
 def _needs_float64(step: tuple[Factor, Factor]) -> bool:
@@ -259,6 +105,26 @@ def _largest_error(left: Factor, right: Factor) -> float:
     if k * left.bound * right.bound <= EXACT[f64]:
         return 0.0
     return left.extremes[0] * right.extremes[0] * (k * (k + 2) * 2.0**-53)
+
+
+def _are_surely_exact(steps: list[tuple[Factor, Factor]]) -> np.ndarray:
+    """Of each matrix (stack, or 1 for all, steps): whether its sums are exact by the numbers of its own factors, see ``_largest_error``."""
+    left, right = (_bounds(factors) for factors in zip(*steps))
+    if left is None or right is None:
+        return np.zeros(len(steps), bool)
+    return left * right * steps[0][0].shape[-1] <= EXACT[f64]
+
+
+def _bounds(factors: Sequence[Factor]) -> np.ndarray | None:
+    """The bounds (stack, steps) of the matrices of factors of one kind; None where machine code cannot find them."""
+    groups = [pieces for factor in factors if (pieces := factor.pieces())]
+    count, kind = factors[0].shape[0], packing.known_kind_of(factors[0])
+    if len(groups) < len(factors) or any(piece.nbytes % (32 * count) for pieces in groups for piece in pieces):
+        return None
+    found = packing.numbers_of(packing.magnitudes(groups, kind, count), kind).astype(f64)
+    numbers, (largest, smallest) = factors[0].numbers, np.moveaxis(found, -1, 0)
+    exponents = np.maximum(np.frexp(smallest)[1] - 1, numbers.lowest) + 1 - numbers.bits
+    return np.ldexp(largest, -exponents).T
 
 
 def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:

@@ -23,8 +23,9 @@ from __future__ import annotations
 import numpy as np
 
 from . import machine_code, short_sums_code
+from .factors import NUMBERS, Factor
 from .formats import f32, f64
-from .products import NUMBERS, Factor, in_blocks, parts
+from .products import in_blocks, parts
 from .short_sums_code import NO_PRODUCT
 
 KINDS = ("e4m3", "e5m2")

@@ -54,6 +54,12 @@ class Span:
     def __init__(self, ctas, first: int, columns: int, halves=slice(None)):
         self.ctas, self.first, self.last, self.halves = ctas, first, first + columns, halves
 
+    @property
+    def key(self) -> tuple | None:
+        """Equal for spans of the same columns of the same CTAs; None where they are not known by ``key_of``."""
+        ctas = key_of(self.ctas)
+        return None if ctas is None else (ctas, *self.halves.indices(2)[:2], self.first, self.last)
+
     def of(self, table: np.ndarray) -> np.ndarray:
         """The part of a (CTAs, 2, columns) table."""
         return table[self.ctas, self.halves, self.first : self.last]
@@ -76,6 +82,7 @@ class Operation:
     writes: tuple = ()
     reads: tuple = ()
     is_mark = False  # whether it does nothing but stand in the queue
+    place_key: tuple | None = None  # equal for operations of which the ISA asks the same order to what is in the queue
 
     def run(self, tensor) -> None:
         raise NotImplementedError
@@ -102,7 +109,7 @@ class Source:
     def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
         """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
         self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
-        self.starts = np.asarray(ctas, np.int64) * (machine.shared_size // CHUNK)
+        self.starts = tensor_of(machine).starts_of(ctas)
         self.chunks = np.ascontiguousarray(chunks, np.int64)
         self.issued: np.ndarray | None = self.fetch()
         if machine.race is not None:
@@ -138,7 +145,7 @@ class TensorMemory:
         self.machine, self.warps = machine, warps
         self.cells = kept.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
         self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
-        self.allocated: set[Span] = set()  # spans that have been found so since columns were last given back
+        self.allocated: set[tuple] = set()  # keys of spans that have been found so since columns were last given back
         self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
         self.permitted = np.ones(ctas, bool)
         self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
@@ -146,9 +153,31 @@ class TensorMemory:
         self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
         self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
         self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
-        self.are_marked = {id(self.loading): False, id(self.storing): False}  # whether some of these tables may be True
+        # Which warps have something in these tables, if any has.
+        self.marked = {id(table): np.zeros((ctas, warps), bool) for table in (self.loading, self.storing)}
+        self.are_marked = dict.fromkeys(self.marked, False)
+        self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # of CTAs, see ``of_ctas``
         self.queue: list[Operation] = []
+        self.issued = 0  # operations so far, the last of which are the queue
+        self.ordered: dict[
+            tuple, int
+        ] = {}  # by ``place_key``: how many had been issued at the last look at their order
         self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
+
+    def rows_of(self, ctas: np.ndarray) -> slice | np.ndarray:
+        """As the function of this name; the same CTAs issue again and again."""
+        return self.of_ctas(ctas)[0]
+
+    def starts_of(self, ctas: np.ndarray) -> np.ndarray:
+        """The first chunks of shared memory of some CTAs in the batch's."""
+        return self.of_ctas(ctas)[1]
+
+    def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
+        key = ctas.tobytes()
+        if (found := self.known.get(key)) is None:
+            starts = np.asarray(ctas, np.int64) * (self.machine.shared_size // CHUNK)
+            found = self.known[key] = rows_of(ctas), starts
+        return found
 
     # -- allocation ----------------------------------------------------------------------------------
     def fit(self, ctas, columns: int) -> int:
@@ -175,12 +204,12 @@ class TensorMemory:
         if start >= COLUMNS or len(held) != columns or held[0] != start:
             fault(self.machine, ins, f"no allocation of {columns} columns starts at this address", cta, tid, start)
         span = Span(cta, start, columns)
-        if span.of(self.writing).any() or span.of(self.reading).any():
+        if self.queue and (span.of(self.writing).any() or span.of(self.reading).any()):
             fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
-        if self.loading[cta, :, :, start : start + columns].any():
+        if self.are_marked[id(self.loading)] and self.loading[cta, :, :, start : start + columns].any():
             why = "a tcgen05.ld of these columns has not been waited for"
             fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
-        if self.storing[cta, :, :, start : start + columns].any():
+        if self.are_marked[id(self.storing)] and self.storing[cta, :, :, start : start + columns].any():
             fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
@@ -195,12 +224,12 @@ class TensorMemory:
     # -- checks --------------------------------------------------------------------------------------
     def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
         """``ctas`` are the CTAs of the span, as numbers, or None: of a span that comes again."""
-        if span in self.allocated:
+        if (key := span.key if ctas is None else None) in self.allocated:
             return
         inside = span.first >= 0 and span.last <= COLUMNS
         if inside and (self.owner[span.ctas, span.first : span.last] != FREE).all():
-            if ctas is None:
-                self.allocated.add(span)
+            if key is not None:
+                self.allocated.add(key)
             return
         ctas, bad = self.numbers(span) if ctas is None else ctas, 0
         if inside:
@@ -212,13 +241,14 @@ class TensorMemory:
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Warps access columns, and have not waited."""
         table[ctas, warps, span.halves, span.first : span.last] = True
-        self.are_marked[id(table)] = True
+        self.marked[id(table)][ctas, warps] = self.are_marked[id(table)] = True
 
     def waited(self, table: np.ndarray, ctas, warps) -> None:
         """Warps have waited for their accesses."""
         if self.are_marked[id(table)]:
-            table[ctas, warps] = False
-            self.are_marked[id(table)] = bool(table.any())
+            marked = self.marked[id(table)]
+            table[ctas, warps] = marked[ctas, warps] = False
+            self.are_marked[id(table)] = bool(marked.any())
 
     def numbers(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""
@@ -243,6 +273,15 @@ class TensorMemory:
         for span in operation.reads:
             span.add(self.reading, 1)
         self.queue.append(operation)
+        self.issued += 1
+
+    def unordered(self, operation: Operation) -> list[Operation]:
+        """The operations in the queue whose order to this one is to be looked at, now and no more."""
+        key = operation.place_key
+        if key is None:
+            return self.queue
+        since, self.ordered[key] = self.issued - self.ordered.get(key, 0), self.issued
+        return self.queue[max(len(self.queue) - since, 0) :]
 
     def reach(self, commits: Sequence[Operation]) -> None:
         """Somebody looks at mbarriers of commits: carry out all that leads to them, if that is still to be done."""
@@ -292,6 +331,13 @@ def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not (clusters.alive(even) & clusters.alive(odd)).all():
         fault(machine, ins, "the peer CTA has exited", ctas[0])
     return even, odd
+
+
+def key_of(rows) -> object:
+    """What ``rows_of`` gives, as a key; None of other indices."""
+    if isinstance(rows, slice):
+        return rows.start, rows.stop
+    return rows.tobytes() if isinstance(rows, np.ndarray) else None
 
 
 def rows_of(ctas: np.ndarray):

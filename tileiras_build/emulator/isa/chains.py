@@ -18,13 +18,16 @@ from functools import lru_cache
 import numpy as np
 
 from .. import machine_code, short_sums
-from ..products import BY_BLAS, Factor, add_in_parts, errors_by_machine_code, multiply
+from ..factors import Factor
+from ..products import BY_BLAS, add_in_parts, errors_by_machine_code, multiply
 from ..syntax import Register
 from .fragments import FOUR, join_rows
 from .registry import helper
 
 COLUMNS = 8  # of D that four registers, or two, hold
 GROUP_WARPS = 4  # of a warpgroup
+# Fours of lanes between two registers: numbers of one thread in many registers, a power of two apart, would share few lines of a cache.
+BETWEEN = 20
 
 
 # -- emission ----------------------------------------------------------------------------------------
@@ -250,15 +253,16 @@ def add_in_registers(
     errors: np.ndarray,
 ) -> np.ndarray | list[np.ndarray]:
     """New values of registers, (registers, fours of lanes), after products that are added to the ``old`` ones."""
-    fours = np.empty(shape, FOUR)
-    machine_code.add(fours, old, layout, steps, errors)
-    return values_of(group, fours)
+    registers, count = shape
+    whole = np.empty((registers, count + BETWEEN), FOUR)
+    machine_code.add(whole, old, layout, steps, errors)
+    return values_of(group, whole[:, :count])
 
 
 @lru_cache(maxsize=64)
 def of_warpgroups(stack: int, each: int, columns: int) -> machine_code.Layout:
     """Where sums of warpgroups, of which ``each`` have their rows in one matrix, are in registers (columns / 8, half, e, warp, row, t)."""
-    register = stack * each * GROUP_WARPS * 32
+    register = stack * each * GROUP_WARPS * 32 + 4 * BETWEEN
     matrix, warpgroup, warp, half, four = np.ogrid[:stack, :each, :GROUP_WARPS, :2, :2]
     rows = ((matrix * each + warpgroup) * GROUP_WARPS + warp) * 32 + half * 2 * register + four * 16
     return machine_code.Layout(
@@ -269,7 +273,7 @@ def of_warpgroups(stack: int, each: int, columns: int) -> machine_code.Layout:
 @lru_cache(maxsize=64)
 def of_warps(warps: int, rows: int, halves: int, columns: int) -> machine_code.Layout:
     """As ``of_warpgroups``, of a matrix of products for each warp: registers (rows, columns, half, e, warp, row, t)."""
-    register = warps * 32
+    register = warps * 32 + 4 * BETWEEN
     warp, row, half, four = np.ogrid[:warps, :rows, :halves, :2]
     places = warp * 32 + (row * columns * halves + half) * 2 * register + four * 16
     columns_at = np.arange(columns) * halves * 2 * register

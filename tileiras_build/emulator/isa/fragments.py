@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from ..factors import NUMBERS, Factor
 from ..packing import kind_of
-from ..products import NUMBERS, Factor
 
 ROWS, WORDS = 8, 4  # of a block
 FOUR = np.complex128  # any 16 bytes: four words, of lanes that are neighbors

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import conversions, formats, numerics, products
 from ..emit import items_of
+from ..factors import Factor
 from ..faults import EmulatorError
 from .chains import can_wait, spread_c
 from .fragments import Code, Fragment
@@ -84,7 +85,7 @@ def fragment_a(group, type_, m, values):
         lanes = registers(group, values).view(np.float64)  # (r, w, row, t)
         r, w, _, t = lanes.shape
         lanes = lanes.reshape(r // halves, halves, w, 8, t).transpose(2, 1, 3, 0, 4)
-        return products.Factor(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
+        return Factor(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
     blocks = blocks_of(group, values)
     return Fragment([blocks[half::halves] for half in range(halves)], type_, CODES[type_])
 
@@ -94,7 +95,7 @@ def fragment_b(group, type_, values):
     """The columns of B, (warps, 8, k)."""
     if type_ == "f64":
         lanes = registers(group, values).view(np.float64).transpose(1, 2, 0, 3)
-        return products.Factor(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
+        return Factor(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
     return Fragment([blocks_of(group, values)], type_, CODES[type_])
 
 
@@ -277,7 +278,7 @@ def apply_scales(matrix, factors):
     """Multiply blocks of k by their factors."""
     values = matrix.values
     scaled = values * np.repeat(factors.astype(np.float64), values.shape[2] // factors.shape[2], axis=2)
-    return products.Factor(scaled, "scaled")
+    return Factor(scaled, "scaled")
 
 
 def scale_operands(e, ins, types, a: str, b: str, first: int):

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import products
 from ..access import Site
 from ..emit import items_of
+from ..factors import Factor
 from ..syntax import Immediate
 from .registry import helper
 
@@ -88,7 +88,7 @@ def spread_out(group, ins, factor, metadata, selector: int, width: int, possible
     if wrong := impossible_code(codes, CHUNKS[width], POSSIBLE[possible]):
         Site(ins, "shared", 1).fault(group, wrong)
     values = np.broadcast_to(factor.values, (len(codes), rows, k // 2))
-    return products.Factor(spread_numbers(values, codes, CHUNKS[width]), factor.kind)
+    return Factor(spread_numbers(values, codes, CHUNKS[width]), factor.kind)
 
 
 def emit_spread(e, ins, a: str, a_type: str, width: int, k: int) -> str:

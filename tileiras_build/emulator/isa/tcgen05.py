@@ -15,7 +15,7 @@ from .. import machine_code, numerics, tensor, tensor_code
 from ..emit import items_of
 from ..selection import selected
 from ..syntax import SINK, Immediate
-from ..tensor import Operation, Span, fault, tensor_of
+from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from ..waits import Arrives
 from .mbarrier import BarrierSite, change
 from .memory import address_expression
@@ -56,6 +56,17 @@ def fragment_cells(shape: str, count: int, packed: bool, split: int) -> tuple[np
 LINE = np.dtype("V128")  # the cells of 32 lanes of a column
 
 
+class Places:
+    """What the warps of a group access with one address each: their ``cells`` are the first ones, in the batch's tensor memory.
+
+    ``spans``: (span, CTAs, warps) of warps that access the same columns and half.
+    """
+
+    def __init__(self, ctas: np.ndarray, warps: np.ndarray, cells: np.ndarray, spans: list[tuple]):
+        self.ctas, self.warps, self.cells, self.spans = ctas, warps, cells, spans
+        self.lines = cells // 32
+
+
 class Transfer:
     """One tcgen05.ld or tcgen05.st."""
 
@@ -70,11 +81,17 @@ class Transfer:
         width = count * {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8, "16x32bx2": 1}[shape] * (1 + packed)
         self.runs = [(0, width), (split, width)] if shape == "16x32bx2" else [(0, width)]
 
-    def places(self, group, address):
-        """(memory, CTAs, warps, halves, first columns, first cells) after the checks of the address."""
-        memory = tensor_of(group.machine)
+    def places(self, group, address) -> Places:
+        """The places that a group accesses, after the checks of the address."""
         ctas, warps = warps_of(group, self.ins)
-        words = per_warp(group, self.ins, address).astype(np.int64)
+        words = per_warp(group, self.ins, address)
+        key = self.whole, *self.runs, words.tobytes()
+        found = group.known.get(key)
+        if found is None:
+            found = group.known[key] = self.places_of(group, ctas, warps, words.astype(np.int64))
+        return found
+
+    def places_of(self, group, ctas: np.ndarray, warps: np.ndarray, words: np.ndarray) -> Places:
         lanes, columns = words >> 16, words & 0xFFFF
         legal = lanes == warps % 4 * 32
         halves = np.zeros(len(words), np.int64)
@@ -84,7 +101,7 @@ class Transfer:
         if not legal.all():
             self.wrong_lanes(group, ctas, warps, lanes, legal)
         base = (ctas * tensor.COLUMNS + columns) * tensor.LANES + lanes
-        return memory, ctas, warps, halves, columns, base
+        return Places(ctas, warps, base, list(self.spans(ctas, warps, halves, columns)))
 
     def index(self, base: np.ndarray) -> np.ndarray:
         """Of the cells (registers, parts, warps, 32), or of lines of 32, from the first cell of each warp."""
@@ -106,35 +123,26 @@ class Transfer:
                 chosen = columns == first if half is None else (columns == first) & (halves == half)
                 for offset, width in self.runs:
                     part = slice(None) if half is None else slice(int(half), int(half) + 1)
-                    yield Span(ctas[chosen], int(first) + offset, width, part), ctas[chosen], warps[chosen]
+                    rows = rows_of(np.unique(ctas[chosen]))
+                    yield Span(rows, int(first) + offset, width, part), ctas[chosen], warps[chosen]
 
     def load(self, group, address):
         """The registers, each of the group's shape."""
-        memory, ctas, warps, halves, columns, base = self.places(group, address)
-        for span, some, which in self.spans(ctas, warps, halves, columns):
-            memory.require_allocated(self.ins, span, some, "tcgen05.ld")
-            memory.require_quiet(
-                self.ins,
-                span,
-                some,
-                memory.writing,
-                "an asynchronous operation still writes here: commit and wait first",
-            )
-            memory.require_quiet(
-                self.ins,
-                span,
-                some,
-                memory.storing,
-                "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
-            )
+        memory, places = tensor_of(group.machine), self.places(group, address)
+        for span, some, which in places.spans:
+            memory.require_allocated(self.ins, span, None, "tcgen05.ld")
+            why = "an asynchronous operation still writes here: commit and wait first"
+            memory.require_quiet(self.ins, span, None, memory.writing, why)
+            why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
+            memory.require_quiet(self.ins, span, None, memory.storing, why)
             memory.mark(memory.loading, some, which, span)
             if group.machine.race is not None:
                 group.machine.race.tensor_columns(self.ins, span, some, which, False)
         if group.machine.race is not None:
-            group.machine.race.tensor_moved(ctas, warps)
+            group.machine.race.tensor_moved(places.ctas, places.warps)
         if self.is_for_code():
-            return list(tensor_code.load(memory.cells, base // 32, self.lines).reshape(-1, *group.shape))
-        index = self.index(base)
+            return list(tensor_code.load(memory.cells, places.lines, self.lines).reshape(-1, *group.shape))
+        index = self.index(places.cells)
         if self.whole:
             words = memory.cells.reshape(-1).view(LINE)[index][..., None].view(np.uint32)
         else:
@@ -143,27 +151,22 @@ class Transfer:
         return [group.from_warps(value) for value in out]
 
     def store(self, group, address, values):
-        memory, ctas, warps, halves, columns, base = self.places(group, address)
-        for span, some, which in self.spans(ctas, warps, halves, columns):
-            memory.require_allocated(self.ins, span, some, "tcgen05.st")
+        memory, places = tensor_of(group.machine), self.places(group, address)
+        for span, some, which in places.spans:
+            memory.require_allocated(self.ins, span, None, "tcgen05.st")
+            why = "an asynchronous operation still uses these columns: commit and wait first"
             for table in (memory.writing, memory.reading):
-                memory.require_quiet(
-                    self.ins,
-                    span,
-                    some,
-                    table,
-                    "an asynchronous operation still uses these columns: commit and wait first",
-                )
+                memory.require_quiet(self.ins, span, None, table, why)
             why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
-            memory.require_quiet(self.ins, span, some, memory.loading, why)
+            memory.require_quiet(self.ins, span, None, memory.loading, why)
             memory.mark(memory.storing, some, which, span)
             if group.machine.race is not None:
                 group.machine.race.tensor_columns(self.ins, span, some, which, True)
         if group.machine.race is not None:
-            group.machine.race.tensor_moved(ctas, warps)
+            group.machine.race.tensor_moved(places.ctas, places.warps)
         if self.is_for_code():
-            return tensor_code.store(memory.cells, base // 32, self.lines, values, group.shape)
-        index = self.index(base)
+            return tensor_code.store(memory.cells, places.lines, self.lines, values, group.shape)
+        index = self.index(places.cells)
         words = np.empty((len(values), 1, group.warps, 32), np.uint32)
         for out, value in zip(words, values):
             out[...] = group.to_warps(value)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import descriptor, formats
+from ..factors import CODES, decode
 from ..tensor import Source, fault
 from .matrix import _DECODE
 from .matrix_moves import decompress_fp6
@@ -61,13 +62,15 @@ def nibbles(data: np.ndarray) -> np.ndarray:
 
 
 def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
-    """Values (…, elements) of bytes (…, chunks, 16)."""
+    """Values (…, elements), or their bits, of bytes (…, chunks, 16)."""
     if packed:
         return formats.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
     if type_ in PADDED:
         codes = nibbles(data[..., :8]) if type_ == "e2m1" else decompress_fp6(data)
         return formats.table(type_)[codes].reshape(*data.shape[:-2], -1)
-    words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(np.uint32)
+    words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(CODES.get(type_, np.uint32))
+    if type_ in CODES:
+        return words
     return _DECODE[type_](words).reshape(*words.shape[:-1], -1)
 
 
@@ -121,9 +124,9 @@ class SharedMatrix:
         return Source(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)
 
     def values(self, source: Source) -> np.ndarray:
-        """Values (CTAs, rows, k)."""
+        """Values (CTAs, rows, k), or their bits."""
         values = decode_chunks(source.read(), self.type, self.packed)
         if self.turned:
             values = values.swapaxes(1, 2)
         values = values[:, self.skip : self.rows]
-        return -values if self.negative else values
+        return -decode(values, self.type) if self.negative else values

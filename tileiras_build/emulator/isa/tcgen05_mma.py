@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import conversions, formats, numerics, products
-from ..products import Factor, add_products
+from .. import conversions, formats, machine_code, numerics, packing, products
+from ..factors import Factor, decode, factor_of
+from ..jit import address
+from ..products import add_products
 from ..syntax import Vector
-from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
+from ..tensor import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_of
 from . import tcgen05_sparse
 from .registry import helper
 from .tcgen05 import FORMS
@@ -32,7 +34,7 @@ from .tcgen05_forms import Form, Shape, read_form, read_instruction
 from .tcgen05_operands import Issuers, mask_of, require_usable, sides, tensor_address
 from .tcgen05_order import require_order
 
-DESCRIBED = ("blocks", "column", "half", "a", "b", "writes", "reads")
+DESCRIBED = ("blocks", "column", "half", "a", "b", "writes", "reads", "place_key")
 
 
 class Product(Operation):
@@ -42,7 +44,7 @@ class Product(Operation):
         machine = memory.machine
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
         self.sides = sides(machine, form.ins, ctas)
-        self.rows = [rows_of(side) for side in self.sides]
+        self.rows = [memory.rows_of(side) for side in self.sides]
         self.keep, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
         self.a_place = operands["a"] if form.left_in_tensor else None
@@ -63,9 +65,9 @@ class Product(Operation):
     def known(self, machine, operands: dict) -> dict | None:
         """What an earlier one of the same instruction, operands and CTAs has found out; None if there was none."""
         self.key: tuple | None = None
-        if len(self.rows) == 1 and isinstance(rows := self.rows[0], slice):
+        if len(self.rows) == 1:
             words = operands["a"], operands["b"], self.metadata, *self.scale_places, self.zero and self.zero.word
-            self.key = (operands["instruction"], self.place, *words, rows.start, rows.stop, machine.shared_limit)
+            self.key = (operands["instruction"], self.place, *words, key_of(self.rows[0]), machine.shared_limit)
         return self.form.matrices.get(self.key)
 
     def describe(self, memory, ctas, tid, operands: dict) -> None:
@@ -123,6 +125,9 @@ class Product(Operation):
             for place, count in zip(self.scale_places, self.scale_counts()):
                 reads.append(Span(rows, place & 0xFFFF, -(-count // 32)))
         self.writes, self.reads = tuple(writes), tuple(reads)
+        spans = *(span.key for span in writes), None, *(span.key for span in reads)
+        if spans.count(None) == 1:
+            self.place_key = self.place, self.shape.m, self.shape.n, self.form.kind, spans
 
     def scale_counts(self) -> tuple[int, int]:
         """Rows and columns of a block: each has its scale factors."""
@@ -163,7 +168,7 @@ class Product(Operation):
         """The columns of B and the rows of A, whose products D^T has added one after the other."""
         if sums == products.BY_BLAS and self.shape.d != "s32":
             factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
-        return [(Factor(b, names[1]), Factor(a, names[0])) for a, b in factors]
+        return [(factor_of(b, names[1]), factor_of(a, names[0])) for a, b in factors]
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
@@ -195,7 +200,8 @@ class Product(Operation):
     def spread(self, memory, block: Block, a: np.ndarray) -> np.ndarray:
         """A with its zeros."""
         first, count = self.metadata_columns
-        found = tcgen05_sparse.spread(self.form.kind, memory.cells[self.rows[block.side], first : first + count], a)
+        cells = memory.cells[self.rows[block.side], first : first + count]
+        found = tcgen05_sparse.spread(self.form.kind, cells, decode(a, self.shape.a))
         if isinstance(found, str):
             fault(memory.machine, self.ins, found, self.sides[0][0])
         return found
@@ -232,24 +238,44 @@ class Product(Operation):
             factors = conversions.decode_scale(codes)
         else:
             factors = formats.table("e4m3")[codes & 0x7F]
-        return matrix * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
+        numbers = decode(matrix, (self.shape.a, self.shape.b)[which])
+        return numbers * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
     def add(self, memory, block: Block, pairs: list[tuple[Factor, Factor]]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
         rows, sums = self.rows[block.side], memory.machine.options.sums
-        first, count = self.column, pairs[0][0].values.shape[1]
+        first, count = self.column, pairs[0][0].shape[1]
+        errors = None
+        if self.in_place() and sums == products.EXACTLY:
+            errors = products.errors_by_machine_code(pairs, len(self.sides[block.side]))
+        if errors is not None:
+            return self.add_by_machine_code(memory, block, pairs, errors)
         cells = memory.cells[rows, first : first + count]
         target = self.lanes(cells, block)
-        if self.in_place(target):
-            add_products(target.view(np.float32), pairs, sums, fresh=not self.keep)
+        if self.in_place():
+            add_by_numpy(target.view(np.float32), pairs, sums, fresh=not self.keep)
             make_canonical(target)
         else:
             target[...] = self.combine(target, block, pairs, sums)
         if not isinstance(rows, slice):
             memory.cells[rows, first : first + count] = cells
 
-    def in_place(self, target: np.ndarray) -> bool:
-        return self.shape.d == "f32" and not self.form.shift and self.disabled is None and target.ndim == 3
+    def in_place(self) -> bool:
+        is_plain = self.shape.d == "f32" and not self.form.shift and self.disabled is None
+        return is_plain and not is_scattered(self.shape, self.form)
+
+    def add_by_machine_code(self, memory, block: Block, pairs: list[tuple[Factor, Factor]], errors: np.ndarray) -> None:
+        """As ``add``, where the cells are."""
+        ctas, (_, count, _), fresh = self.sides[block.side], pairs[0][0].shape, not self.keep
+        firsts = (np.asarray(ctas) * COLUMNS + self.column) * LANES
+        layout = machine_code.of_matrices(
+            firsts + block.lanes.start, count, block.lanes.stop - block.lanes.start, LANES
+        )
+        machine_code.add(memory.cells, [] if fresh else [memory.cells], layout, pairs, errors)
+        if packing.has_nan(address(memory.cells) + 4 * firsts, 4 * count * LANES):
+            cells = memory.cells[ctas, self.column : self.column + count]
+            make_canonical(cells[..., block.lanes])
+            memory.cells[ctas, self.column : self.column + count] = cells
 
     def combine(self, target: np.ndarray, block: Block, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
         """New cells from old ones, and the products that are added to them."""
@@ -276,6 +302,14 @@ class Product(Operation):
             total = total * np.float32(2.0**-self.form.shift)
         add_products(total, pairs, sums, fresh=not self.keep)
         return formats.narrow("f16", total).astype(np.uint32) if half else numerics.bits32(total)
+
+
+def add_by_numpy(total: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str, *, fresh: bool) -> None:
+    """Products that are not for machine code."""
+    if sums == products.BY_BLAS:
+        add_products(total, pairs, sums, fresh=fresh)
+    else:
+        products.add_in_parts(total, pairs, fresh=fresh)
 
 
 def make_canonical(cells: np.ndarray) -> None:

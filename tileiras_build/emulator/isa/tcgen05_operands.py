@@ -55,8 +55,17 @@ def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
     if not group.dense:
         cta, tid = divmod(int(group.flat[0]), group.machine.threads)
         fault(group.machine, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
-    cta, tid = np.divmod(group.flat[::32], group.machine.threads)
-    return cta, tid // 32
+    if (found := group.known.get("warps")) is None:
+        cta, tid = np.divmod(group.flat[::32], group.machine.threads)
+        found = group.known["warps"] = cta, tid // 32
+    return found
+
+
+def issuers_of(group, selection) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(CTAs, threads) of a selection, and whether they are the same warp of each CTA, once."""
+    ctas, tids = ctas_of(group, selection), tids_of(group, selection)
+    warps = tids // 32
+    return ctas, tids, bool((ctas[1:] > ctas[:-1]).all() and (warps == warps[:1]).all())
 
 
 class Issuers:
@@ -64,7 +73,13 @@ class Issuers:
 
     def __init__(self, group, mask, *operands):
         selection = selected(group, mask)
-        self.ctas, self.tids = ctas_of(group, selection), tids_of(group, selection)
+        if mask is None:
+            found = group.known.get("issuers")
+            self.ctas, self.tids, self.is_once = found or group.known.setdefault(
+                "issuers", issuers_of(group, selection)
+            )
+        else:
+            self.ctas, self.tids, self.is_once = issuers_of(group, selection)
         self.operands = [np.asarray(selection.pick(operand)) for operand in operands]
 
     def batches(self):
@@ -87,11 +102,7 @@ class Issuers:
 
     def are_together(self) -> bool:
         """Whether the same warp of each CTA issues once, with operands that are the same."""
-        warps = self.tids // 32
-        is_once = len(self.ctas) < 2 or bool((self.ctas[1:] > self.ctas[:-1]).all())
-        return is_once and bool((warps == warps[0]).all()) and all(
-            operand.size == 1 or (operand == operand[0]).all() for operand in self.operands
-        )  # fmt: skip
+        return self.is_once and all(operand.size == 1 or (operand == operand[0]).all() for operand in self.operands)
 
     def turns(self) -> np.ndarray:
         """How many earlier threads of its CTA each thread comes after."""

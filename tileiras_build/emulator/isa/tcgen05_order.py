@@ -13,23 +13,28 @@ from __future__ import annotations
 from ..tensor import Operation, Span, fault
 
 WRITES, READS = "writes", "reads"
+FEW = 3  # operations that are looked at as fast as a table that says whether one of them may be in the way
 FINDINGS = {("mma", "cp"): "copy-not-ordered", ("cp", "cp"): "copy-not-ordered"}  # hardware carries these out in turn
 
 
 def require_order(memory, operation: Operation, ctas, tid: int) -> None:
     """No earlier operation that need not be done uses what this one writes, or writes what it reads."""
-    for span in operation.reads:
-        if span.of(memory.writing).any():
-            _look(memory, operation, span, "reads", (WRITES,), ctas, tid)
-    for span in operation.writes:
-        if span.of(memory.writing).any() or span.of(memory.reading).any():
-            _look(memory, operation, span, "overwrites", (WRITES, READS), ctas, tid)
+    queue = [earlier for earlier in memory.unordered(operation) if not earlier.is_mark]
+    is_long = len(queue) > FEW
+    for span in operation.reads if queue else ():
+        if not is_long or span.of(memory.writing).any():
+            _look(memory, queue, operation, span, "reads", (WRITES,), ctas, tid)
+    for span in operation.writes if queue else ():
+        if not is_long or span.of(memory.writing).any() or span.of(memory.reading).any():
+            _look(memory, queue, operation, span, "overwrites", (WRITES, READS), ctas, tid)
 
 
-def _look(memory, operation: Operation, span: Span, does: str, uses: tuple[str, ...], ctas, tid: int) -> None:
+def _look(
+    memory, queue: list[Operation], operation: Operation, span: Span, does: str, uses: tuple[str, ...], ctas, tid: int
+) -> None:
     """Fault where an earlier operation uses columns of a span, and is in no pipeline with this one."""
     machine, name = memory.machine, operation.ins.mods[0]
-    for earlier in memory.queue:
+    for earlier in queue:
         for use in uses:
             others = () if _is_pipelined(earlier, use, operation, does) else getattr(earlier, use)
             if any(span.overlaps(other, machine.ctas) for other in others):

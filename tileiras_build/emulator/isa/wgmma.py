@@ -25,6 +25,7 @@ from .. import chunks, formats, machine_code, products, short_sums
 from ..access import Site
 from ..descriptor import BYTES_32, CHUNK, ROW_CHUNKS, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
+from ..factors import CODES, Factor, factor_of
 from ..faults import EmulatorFault
 from ..group import Event
 from ..syntax import Vector
@@ -204,19 +205,22 @@ class SharedOperand:
         )
 
     def decode(self, matrix):
-        words = np.ascontiguousarray(matrix)[..., None].view(np.uint32)
-        values = _DECODE[self.type](words)
-        values = values.reshape(*words.shape[:2], -1)
+        whole = np.ascontiguousarray(matrix)[..., None]
+        if self.type in CODES and not self.negative:
+            values = whole.view(CODES[self.type])
+        else:
+            values = _DECODE[self.type](whole.view(np.uint32))
+        values = values.reshape(*whole.shape[:2], -1)
         if self.transposed:
             values = values.swapaxes(1, 2)
-        return products.Factor(-values if self.negative else values, self.type)
+        return factor_of(-values if self.negative else values, self.type)
 
 
 @helper
 def warpgroup_fragment(group, a, type_, negative):
     """Four fragments of 16 rows (warps, 16, k) as A of the warpgroups (n, 64, k)."""
     folded = a.folded(GROUP // 32)
-    return products.Factor(-folded.values, type_) if negative else folded
+    return Factor(-folded.values, type_) if negative else folded
 
 
 @helper
