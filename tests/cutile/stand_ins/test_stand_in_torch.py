@@ -86,6 +86,16 @@ def test_products_in_half_precision_are_what_tensor_cores_add_up():
     assert torch.equal((a @ b).cpu(), expected.half())
 
 
+@pytest.mark.parametrize("count", [torch.histc, torch.Tensor.histc])
+def test_integers_are_counted_on_the_device_alone(count):
+    """As experts are in models of transformers."""
+    chosen = torch.tensor([0, 2, 2, 3, 9], dtype=torch.int32)
+    counted = count(chosen.cuda(), bins=4, min=0, max=3)
+    assert counted.tolist() == [1, 0, 2, 1] and counted.dtype == torch.int32 and counted.is_cuda
+    with pytest.raises(NotImplementedError):
+        count(chosen, bins=4, min=0, max=3)
+
+
 def test_kernels_launch_on_streams_and_in_graphs():
     x = torch.zeros(kernels.TILE, device="cuda")
     with torch.cuda.stream(torch.cuda.Stream()) as _:
