@@ -64,7 +64,7 @@ def run_script(options: argparse.Namespace) -> int:
     sm = options.sm or (DEFAULT_TARGET if options.device == "cpu" else None)
     settings = Settings(
         options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json,
-        options.tune, options.init_check, _tuning(options),
+        options.tune, options.init_check, _tuning(options), options.keep,
     )  # fmt: skip
     return run_script(options.file, options.words, settings)
 

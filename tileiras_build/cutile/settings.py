@@ -23,8 +23,9 @@ class Settings:
     tune: str = LAUNCH
     init_check: bool = False
     tuning: Mapping[str, int] = field(default_factory=dict)
+    keep: int | None = None
 
     def options(self) -> dict[str, object]:
         """What ``enable`` takes."""
-        names = ("race_check", "time_limit", "jobs", "tune", "init_check") if self.device == "cpu" else ()
+        names = ("race_check", "time_limit", "jobs", "tune", "init_check", "keep") if self.device == "cpu" else ()
         return {name: value for name, value in asdict(self).items() if name in names} | dict(self.tuning)

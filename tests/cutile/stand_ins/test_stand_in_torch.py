@@ -5,6 +5,7 @@ import threading
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -114,6 +115,14 @@ def test_events_tell_the_emulators_time():
     start.record()
     end.record()
     assert start.elapsed_time(end) >= 0
+
+
+def test_profiles_of_kernels_alone_are_refused_and_others_are_not():
+    kinds = torch.profiler.ProfilerActivity
+    with pytest.raises(InvalidInput, match=r"error\[torch-profiler\]"):
+        torch.profiler.profile(activities=[kinds.CUDA])
+    torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA])
+    assert torch.cuda.cudart().cudaProfilerStart() == torch.cuda.cudart().cudaProfilerStop() == 0
 
 
 def test_what_is_asked_about_the_device():

@@ -11,9 +11,11 @@ from typing import Any
 
 import torch
 
+from ...errors import InvalidInput
 from ...targets import Target
 from . import driver, streams
 from .dlpack import claim_cuda
+from .replaced import Replaced
 from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
 
 
@@ -122,6 +124,7 @@ def functions(target: Target) -> dict[str, Any]:
         "stream": _stream, "StreamContext": _StreamContext, "Stream": _Stream, "Event": _Event, "ExternalStream": _Stream,
         "CUDAGraph": _Graph, "graph": Graph, "device": _Device, "device_of": _Device,
         "is_current_stream_capturing": lambda: streams.capturing() is not None,
+        "cudart": does(types.SimpleNamespace(cudaProfilerStart=does(0), cudaProfilerStop=does(0))),
     }  # fmt: skip
 
 
@@ -132,25 +135,7 @@ class _NoStatistics(dict):
         return 0
 
 
-class _Replaced:
-    """Attributes of modules that have been replaced, to be put back."""
-
-    def __init__(self) -> None:
-        self._before: list[tuple[Any, str, Any]] = []
-
-    def set(self, owner: Any, name: str, value: Any) -> None:
-        """Put ``value`` in the place of ``owner.name``."""
-        self._before.append((owner, name, getattr(owner, name, None)))
-        setattr(owner, name, value)
-
-    def restore(self) -> None:
-        """Put everything back."""
-        for owner, name, value in reversed(self._before):
-            setattr(owner, name, value)
-        self._before.clear()
-
-
-_replaced = _Replaced()
+_replaced = Replaced()
 _mode: AsksForCuda | None = None
 
 
@@ -169,6 +154,7 @@ def install(module: ModuleType, target: Target) -> None:
     _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
     _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
     _replaced.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
+    _replaced.set(torch.profiler.profile, "__init__", _of_the_host(torch.profiler.profile.__init__))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _mode = AsksForCuda()
     _mode.__enter__()
@@ -225,6 +211,20 @@ def _module_to(own: Callable[..., Any]) -> Callable[..., Any]:
             torch.__future__.set_overwrite_module_params_on_conversion(before)
 
     return to
+
+
+def _of_the_host(own: Callable[..., None]) -> Callable[..., None]:
+    """Profiles of what PyTorch does; one of kernels alone would be empty, and scripts divide by its times."""
+
+    @functools.wraps(own)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        wanted = kwargs.get("activities", args[0] if args else None)
+        if wanted is not None and set(wanted) == {torch.profiler.ProfilerActivity.CUDA}:
+            message = "torch.profiler is asked for the times of kernels on a GPU, and there is none"
+            raise InvalidInput("torch-profiler", message, remedy="see what kernels do with --profile")
+        own(self, *args, **kwargs)
+
+    return init
 
 
 def _in_mode(own: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
