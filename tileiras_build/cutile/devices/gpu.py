@@ -63,7 +63,7 @@ class GpuDevice:
     def close(self) -> None:
         """Nothing is to be done."""
 
-    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
         self._make_ready()
         return arguments

@@ -13,7 +13,8 @@ class Replaced:
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Put ``value`` in the place of ``owner.name``."""
-        self._before.append((owner, name, getattr(owner, name, None)))
+        own = vars(owner).get(name)  # as it stands there: getattr binds the methods of a class
+        self._before.append((owner, name, getattr(owner, name, None) if own is None else own))
         setattr(owner, name, value)
 
     def restore(self) -> None:

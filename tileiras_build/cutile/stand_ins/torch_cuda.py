@@ -16,6 +16,8 @@ from ...targets import Target
 from . import driver, streams
 from .dlpack import claim_cuda
 from .replaced import Replaced
+from .torch_autograd import functions as autograd_functions
+from .torch_modules import in_place, loaded
 from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
 
 
@@ -153,7 +155,11 @@ def install(module: ModuleType, target: Target) -> None:
     _replaced.set(torch, "Generator", _Generator)
     _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
     _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
-    _replaced.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
+    _replaced.set(torch.nn.Module, "_apply", in_place(torch.nn.Module._apply))
+    _replaced.set(torch, "load", loaded(torch.load))
+    _replaced.set(torch.Tensor, "record_stream", lambda self, stream: None)
+    for owner, name, make in autograd_functions():
+        _replaced.set(owner, name, make(getattr(owner, name)))
     _replaced.set(torch.profiler.profile, "__init__", _of_the_host(torch.profiler.profile.__init__))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _mode = AsksForCuda()
@@ -196,21 +202,6 @@ def _set_default(own: Callable[[object], None]) -> Callable[[object], None]:
 
 def _get_default(own: Callable[[], torch.device]) -> Callable[[], torch.device]:
     return lambda: CUDA if defaults.cuda else own()
-
-
-def _module_to(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Parameters become new ones where a module is moved, for those it has cannot change their kind of tensor."""
-
-    @functools.wraps(own)
-    def to(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
-        before = torch.__future__.get_overwrite_module_params_on_conversion()
-        torch.__future__.set_overwrite_module_params_on_conversion(True)
-        try:
-            return own(self, *args, **kwargs)
-        finally:
-            torch.__future__.set_overwrite_module_params_on_conversion(before)
-
-    return to
 
 
 def _of_the_host(own: Callable[..., None]) -> Callable[..., None]:
