@@ -75,9 +75,10 @@ def test_processes_that_a_script_starts_are_under_the_device(script):
 def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
     told = []
     monkeypatch.setattr("tileiras_build.cutile.run.run_program", lambda _, settings, end: told.append(settings) or 0)
-    assert main(["run", str(script), "--tile-group", "8"]) == 0
+    assert main(["run", str(script), "--tile-group", "8", "--keep", "2"]) == 0
     inherited = Settings(**json.loads(environment(told[0])[CUTILE_INHERITED.name]))
     assert told[0].options()["tile_group"] == inherited.options()["tile_group"] == 8
+    assert told[0].options()["keep"] == inherited.options()["keep"] == inherited.keep == 2
     assert "fp8_sum_k" not in inherited.options()
     assert Settings("gpu", None, tuning={"tile_group": 8}).options() == {"tile_group": 8}
 

@@ -449,12 +449,14 @@ def test_the_cta_group_may_stand_before_and_after(more):
     )
 
 
-def test_a_dimension_of_extent_one_needs_no_stride():
+@pytest.mark.parametrize(("times", "corner"), [(1, 0), (3, 1)])
+def test_a_tensor_that_is_repeated_has_a_stride_of_zero(times, corner):
+    """Such as ``Tensor.expand`` gives; past the last repetition is outside."""
     tensor = random(np.random.default_rng(4), (1, 8, 64), np.float16)
-    address = tensor.__array_interface__["data"][0]
-    flat = TensorMap("f16", address, (64, 8, 1), (128, 0), (64, 8, 1), (1, 1, 1), "128B")
-    np.testing.assert_array_equal(load(tensor, flat, (0, 0, 0)), box_image(tensor, [64, 8, 1], (0, 0, 0), "128B"))
-    assert "stride 0" in TensorMap("f16", address, (64, 8, 2), (128, 0), (64, 8, 1), (1, 1, 1)).problem()
+    repeated = np.broadcast_to(tensor, (times, 8, 64))
+    boxes = load(tensor, tensor_map(repeated, [64, 8, times], "128B"), (0, 0, corner))
+    np.testing.assert_array_equal(boxes, box_image(repeated, [64, 8, times], (0, 0, corner), "128B"))
+    assert tensor_map(repeated, [64, 8, 1]).strides[1] == 0
 
 
 @pytest.mark.parametrize("corner", [0, 32, 96])

@@ -211,6 +211,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     script.add_argument("--init-check", action="store_true", help=what)
     what = "what ct.tune does with each configuration (CPU; default: launch it once)"
     script.add_argument("--tune", choices=TUNE, default=TUNE[0], help=what)
+    what = "the first N sizes of each benchmark that triton.testing reports (CPU; default: all)"
+    script.add_argument("--keep", type=_steps, metavar="N", help=what)
     what = "end a launch that takes longer (CPU; default: never)"
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
     what = "processes that share the blocks of a launch at most (CPU; default: as many as make it shorter)"

@@ -75,7 +75,7 @@ def run_script(options: argparse.Namespace) -> int:
     sm = options.sm or (DEFAULT_TARGET if options.device == "cpu" else None)
     settings = Settings(
         options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile or bool(options.json),
-        options.json, options.tune, options.init_check, _tuning(options),
+        options.json, options.tune, options.init_check, _tuning(options), options.keep,
     )  # fmt: skip
     return run_program(program, settings, atexit.register if options.ends_process else None)
 

@@ -52,7 +52,7 @@ def enable_later() -> None:
     if settings.device == "cpu":
         from .devices.cpu import open_frameworks
 
-        open_frameworks(find_target(settings.sm or ""))
+        open_frameworks(find_target(settings.sm or ""), settings.keep)
 
     def take_over(_: object) -> None:
         from . import enable

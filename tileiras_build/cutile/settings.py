@@ -23,10 +23,11 @@ class Settings:
     tune: str = LAUNCH
     init_check: bool = False
     tuning: Mapping[str, int] = field(default_factory=dict)
+    keep: int | None = None
 
     def options(self) -> dict[str, object]:
         """What ``enable`` takes; a GPU has none of the emulator's options, and refuses those that somebody asks for."""
-        names = ("race_check", "time_limit", "jobs", "tune", "init_check")
+        names = ("race_check", "time_limit", "jobs", "tune", "init_check", "keep")
         asked = {name: getattr(self, name) for name in names if self.device == "cpu" or self._differs(name)}
         return asked | dict(self.tuning)
 

@@ -89,6 +89,16 @@ def test_products_in_half_precision_are_what_tensor_cores_add_up():
     assert torch.equal((a @ b).cpu(), expected.half())
 
 
+@pytest.mark.parametrize("count", [torch.histc, torch.Tensor.histc])
+def test_integers_are_counted_on_the_device_alone(count):
+    """As experts are in models of transformers."""
+    chosen = torch.tensor([0, 2, 2, 3, 9], dtype=torch.int32)
+    counted = count(chosen.cuda(), bins=4, min=0, max=3)
+    assert counted.tolist() == [1, 0, 2, 1] and counted.dtype == torch.int32 and counted.is_cuda
+    with pytest.raises(NotImplementedError):
+        count(chosen, bins=4, min=0, max=3)
+
+
 def test_kernels_launch_on_streams_and_in_graphs():
     x = torch.zeros(kernels.TILE, device="cuda")
     with torch.cuda.stream(torch.cuda.Stream()) as _:
@@ -107,6 +117,14 @@ def test_events_tell_the_emulators_time():
     start.record()
     end.record()
     assert start.elapsed_time(end) >= 0
+
+
+def test_profiles_of_kernels_alone_are_refused_and_others_are_not():
+    kinds = torch.profiler.ProfilerActivity
+    with pytest.raises(InvalidInput, match=r"error\[torch-profiler\]"):
+        torch.profiler.profile(activities=[kinds.CUDA])
+    torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA])
+    assert torch.cuda.cudart().cudaProfilerStart() == torch.cuda.cudart().cudaProfilerStop() == 0
 
 
 def test_what_is_asked_about_the_device():

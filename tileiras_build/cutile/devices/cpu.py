@@ -24,7 +24,7 @@ from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of, refuse_read_only, told_of
 from ..reports import KernelFault, NamedArray, NamedList, explain, name_of
 from ..settings import COMPILE, LAUNCH, TUNE
-from ..stand_ins import arrays, cuda_core, cupy_stand_in, driver, empty_memory, jax_calls, streams
+from ..stand_ins import arrays, cuda_core, cupy_stand_in, driver, empty_memory, jax_calls, streams, triton_stand_in
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
 from .init_check import run_checked
@@ -49,7 +49,7 @@ class Options:
     """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
     ``profile``: what counts, or None; ``jobs``: processes that share the blocks at most, None for as many as pay; ``tune``: what ``ct.tune`` does with each
     configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
-    which is not profiled."""
+    which is not profiled; ``keep``: sizes of each of Triton's benchmarks, the first ones, None for all."""
 
     race_check: bool = False
     time_limit: float | None = None
@@ -57,6 +57,7 @@ class Options:
     jobs: int | None = None
     tune: str = LAUNCH
     init_check: bool = False
+    keep: int | None = None
 
 
 class CpuDevice:
@@ -79,7 +80,7 @@ class CpuDevice:
     def open(self) -> None:
         """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
         empty_memory.mark(self.options.init_check)
-        open_frameworks(self.row)
+        open_frameworks(self.row, self.options.keep)
 
     def close(self) -> None:
         """Leave frameworks as they were."""
@@ -323,12 +324,15 @@ class _TorchStandIn:
             torch_cuda.remove()
 
 
-def open_frameworks(target: Target) -> None:
-    """Stand in for the driver now, and for frameworks once they are imported."""
+def open_frameworks(target: Target, keep: int | None = None) -> None:
+    """Stand in for the driver now, and for frameworks once they are imported; ``keep`` as ``Options`` has it."""
     driver.install(target)
     cupy_stand_in.install()
+    triton_stand_in.keep(keep)
     for name, stand_in in FRAMEWORKS.items():
         when_imported(name, partial(stand_in.install, target))
 
 
-FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls, **cuda_core.STAND_INS}
+FRAMEWORKS: dict[str, Any] = {
+    "torch": _TorchStandIn, "triton": triton_stand_in, "cuda.tile.jax": jax_calls, **cuda_core.STAND_INS,
+}  # fmt: skip

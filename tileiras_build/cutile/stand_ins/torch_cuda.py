@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import types
 from collections.abc import Callable
@@ -10,9 +11,11 @@ from typing import Any
 
 import torch
 
+from ...errors import InvalidInput
 from ...targets import Target
 from . import driver, streams
 from .dlpack import claim_cuda
+from .replaced import Replaced
 from .torch_autograd import functions as autograd_functions
 from .torch_modules import in_place, loaded
 from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
@@ -123,6 +126,7 @@ def functions(target: Target) -> dict[str, Any]:
         "stream": _stream, "StreamContext": _StreamContext, "Stream": _Stream, "Event": _Event, "ExternalStream": _Stream,
         "CUDAGraph": _Graph, "graph": Graph, "device": _Device, "device_of": _Device,
         "is_current_stream_capturing": lambda: streams.capturing() is not None,
+        "cudart": does(types.SimpleNamespace(cudaProfilerStart=does(0), cudaProfilerStop=does(0))),
     }  # fmt: skip
 
 
@@ -133,26 +137,7 @@ class _NoStatistics(dict):
         return 0
 
 
-class _Replaced:
-    """Attributes of modules that have been replaced, to be put back."""
-
-    def __init__(self) -> None:
-        self._before: list[tuple[Any, str, Any]] = []
-
-    def set(self, owner: Any, name: str, value: Any) -> None:
-        """Put ``value`` in the place of ``owner.name``."""
-        own = vars(owner).get(name)  # as it stands there: getattr binds the methods of a class
-        self._before.append((owner, name, getattr(owner, name, None) if own is None else own))
-        setattr(owner, name, value)
-
-    def restore(self) -> None:
-        """Put everything back."""
-        for owner, name, value in reversed(self._before):
-            setattr(owner, name, value)
-        self._before.clear()
-
-
-_replaced = _Replaced()
+_replaced = Replaced()
 _mode: AsksForCuda | None = None
 
 
@@ -175,6 +160,7 @@ def install(module: ModuleType, target: Target) -> None:
     _replaced.set(torch.Tensor, "record_stream", lambda self, stream: None)
     for owner, name, make in autograd_functions():
         _replaced.set(owner, name, make(getattr(owner, name)))
+    _replaced.set(torch.profiler.profile, "__init__", _of_the_host(torch.profiler.profile.__init__))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _mode = AsksForCuda()
     _mode.__enter__()
@@ -216,6 +202,20 @@ def _set_default(own: Callable[[object], None]) -> Callable[[object], None]:
 
 def _get_default(own: Callable[[], torch.device]) -> Callable[[], torch.device]:
     return lambda: CUDA if defaults.cuda else own()
+
+
+def _of_the_host(own: Callable[..., None]) -> Callable[..., None]:
+    """Profiles of what PyTorch does; one of kernels alone would be empty, and scripts divide by its times."""
+
+    @functools.wraps(own)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        wanted = kwargs.get("activities", args[0] if args else None)
+        if wanted is not None and set(wanted) == {torch.profiler.ProfilerActivity.CUDA}:
+            message = "torch.profiler is asked for the times of kernels on a GPU, and there is none"
+            raise InvalidInput("torch-profiler", message, remedy="see what kernels do with --profile")
+        own(self, *args, **kwargs)
+
+    return init
 
 
 def _in_mode(own: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:

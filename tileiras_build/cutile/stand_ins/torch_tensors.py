@@ -328,6 +328,15 @@ def _attention(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, A
         return _product(mode, func, args, kwargs)
 
 
+def _histogram(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
+    """A histogram of integers, which PyTorch counts on GPUs alone: as double precision, which counts exactly."""
+    tensor, *rest = args
+    if not isinstance(tensor, DeviceTensor) or tensor.is_floating_point():
+        return mode.run(func, args, kwargs)
+    counted = mode.run(func, (mode.run(torch.Tensor.double, (tensor,), {}), *rest), kwargs)
+    return mode.run(torch.Tensor.to, (counted, tensor.dtype), {})
+
+
 EMPTY = {
     torch.empty, torch.empty_like, torch.empty_strided, torch.empty_permuted, torch.Tensor.new_empty,
     torch.Tensor.new_empty_strided,
@@ -347,6 +356,7 @@ SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], A
     torch.Tensor.pin_memory: _same,
     torch.Tensor.is_pinned: _pinned,
     torch.nn.functional.scaled_dot_product_attention: _attention,
+    **dict.fromkeys((torch.histc, torch.Tensor.histc), _histogram),
     **dict.fromkeys(SUMS, _product),
     **dict.fromkeys(PRODUCTS, _matrix_product),
 }
