@@ -1,6 +1,6 @@
 """Run cuTile Python's own test suite through this compiler and its emulator, and write docs/conformance.md.
 
-    python tools/cutile_conformance.py run --cutile CHECKOUT --sm sm_90 --out RESULTS [--keep N] [--files test_cast.py ...]
+    python tools/cutile_conformance.py run --cutile CHECKOUT --sm sm_90 --out RESULTS [--device strict] [--keep N] [--files test_cast.py ...]
     python tools/cutile_conformance.py render --out RESULTS [--keep N --kept-for SM ...] > docs/conformance.md
 
 Both take ``--left-out CASE ...``.
@@ -8,6 +8,8 @@ Both take ``--left-out CASE ...``.
 CHECKOUT is an unpacked NVIDIA/cutile-python; its requirements for tests are installed, PyTorch may be the CPU's. ``run`` runs
 every test file under ``pytest -p tileiras_build.cutile.pytest --tile-device cpu`` and leaves RESULTS/SM.xml (JUnit); with
 ``--files`` it runs those and puts their cases into RESULTS/SM.xml. ``render`` makes one table of the results.
+``--device strict`` runs them as on a GPU, ``--tile-device gpu``, whose driver is the strict one (tests/strict_driver) and whose
+PyTorch is the CPU's with its memory, streams and graphs on that driver (tests/strict_torch); it needs a compiler of C.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ import argparse
 import collections
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(PROJECT))
 VERSIONS = "the front end differs: the suite is newer than the installed cuda-tile"
 
 # Why a case fails that would pass on a machine with CUDA: a pattern of its message, the reason in words, and whether a case
@@ -66,7 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
     }
     whole = arguments.out / f"{arguments.sm}.xml"
     result = whole.with_suffix(".part") if arguments.files else whole
-    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", arguments.sm]
+    options = ["-p", "tileiras_build.cutile.pytest"]
+    if arguments.device == "strict":
+        environment |= strict_environment(arguments)
+        options += ["-p", "tests.strict_torch.plugin", "--tile-device", "gpu"]
+    else:
+        options += ["--tile-device", "cpu", "--tile-sm", arguments.sm]
     options += [
         "--tile-keep",
         str(arguments.keep),
@@ -84,6 +93,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.files and result.exists():
         replace_cases(whole, result)
     return code
+
+
+def strict_environment(arguments: argparse.Namespace) -> dict[str, str]:
+    """What puts the suite on the strict driver, which is built into RESULTS/driver."""
+    from tests.strict_torch.build import build, environment
+
+    driver = arguments.out.resolve() / "driver"
+    shutil.rmtree(driver, ignore_errors=True)
+    driver.mkdir(parents=True)
+    return environment(build(driver), arguments.sm, arguments.out.resolve() / "kept", time_limit=arguments.timeout)
 
 
 def folder_with_tileiras(out: Path) -> Path:
@@ -221,6 +240,7 @@ def main() -> int:
     runner = commands.add_parser("run")
     runner.add_argument("--cutile", type=Path, required=True)
     runner.add_argument("--sm", default="sm_90")
+    runner.add_argument("--device", choices=("cpu", "strict"), default="cpu", help="the emulator, or a GPU that it is behind")
     runner.add_argument("--processes", type=int, default=2)
     runner.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help="of a case, and of a launch")
     runner.add_argument("--files", nargs="+", metavar="FILE", help="these test files only, into earlier results")

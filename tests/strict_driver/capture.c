@@ -95,6 +95,10 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec graph, CUstream stream)
     IN_CONTEXT;
     HANDLE(found, graph, GRAPH_EXEC);
     STREAM_HANDLE(stream);
+    NOT_CAPTURED(stream);
+    for (node *one = found->nodes; one; one = one->next)
+        REQUIRE(one->kernel->kind != DEAD, CUDA_ERROR_INVALID_HANDLE, "kernel %s was unloaded since", one->kernel->entry.name);
+    show_prints();
     pthread_mutex_lock(&lock);
     for (node *one = found->nodes; one; one = one->next)
         emulate(&one->kernel->entry, one->kernel->owner, &one->config, (void **)one->data);
@@ -119,12 +123,6 @@ CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec graph)
 }
 
 /* ---- memory in the order of a stream ----------------------------------------------------------------------------- */
-#define NOT_CAPTURED(stream) \
-    do { \
-        handle *one = find_handle((const void *)(stream), STREAM); \
-        REQUIRE(!one || !one->graph, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "this driver captures launches only"); \
-    } while (0)
-
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
     IN_CONTEXT;

@@ -1,0 +1,22 @@
+"""The emulator behind one process's strict driver: serve.py FOLDER GPU. Says "ready", and ends when its input does."""
+
+import json
+import sys
+from pathlib import Path
+
+from tests.cutile.kept_kernels import CachedDriver
+from tests.strict_torch.process import Gpu
+from tileiras_build.emulator.products import EXACTLY
+
+
+def main() -> None:
+    folder, gpu = Path(sys.argv[1]), Gpu(**json.loads(sys.argv[2]))
+    with CachedDriver(folder, gpu.sm, Path(gpu.kept), gpu.size) as driver:
+        driver.sums, driver.time_limit = EXACTLY, gpu.time_limit
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        sys.stdin.buffer.read()
+
+
+if __name__ == "__main__":
+    main()
