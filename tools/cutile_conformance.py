@@ -240,7 +240,9 @@ def main() -> int:
     runner = commands.add_parser("run")
     runner.add_argument("--cutile", type=Path, required=True)
     runner.add_argument("--sm", default="sm_90")
-    runner.add_argument("--device", choices=("cpu", "strict"), default="cpu", help="the emulator, or a GPU that it is behind")
+    runner.add_argument(
+        "--device", choices=("cpu", "strict"), default="cpu", help="the emulator, or a GPU that it is behind"
+    )
     runner.add_argument("--processes", type=int, default=2)
     runner.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help="of a case, and of a launch")
     runner.add_argument("--files", nargs="+", metavar="FILE", help="these test files only, into earlier results")

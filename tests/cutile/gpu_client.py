@@ -60,6 +60,11 @@ def product(a, b, c, tile: ct.Constant[int]):
     ct.store(c, (i, j), total)
 
 
+@ct.kernel
+def printing(x):
+    ct.printf("first of %d\n", ct.load(x, (3,), ()))
+
+
 def vectors(kind=Interface, count=3):
     return [kind(np.arange(N, dtype=np.float32) + index) for index in range(count)]
 
@@ -257,6 +262,15 @@ def graphs():
     checked(cuda.cuGraphLaunch(runs, stream))
     checked(cuda.cuStreamSynchronize(stream))
     np.testing.assert_array_equal(z.fetch(), x.host + first + 10 * y.host)
+
+
+def prints():
+    """What kernels print comes once somebody waits for the GPU."""
+    x = Interface(np.arange(4, dtype=np.int32))
+    ct.launch(0, (1,), printing, (x,))
+    print("launched", flush=True)
+    checked(cuda.cuCtxSynchronize())
+    print("waited", flush=True)
 
 
 def threads():

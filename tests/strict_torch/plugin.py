@@ -1,6 +1,6 @@
 """A pytest plugin: what the strict driver refuses during a case fails the case, and a context that a case has spoilt is healed.
 
-    pytest -p tests.strict_torch.plugin …        in an environment of ``build.environment``
+pytest -p tests.strict_torch.plugin …        in an environment of ``build.environment``
 """
 
 from __future__ import annotations

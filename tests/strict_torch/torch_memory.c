@@ -20,6 +20,7 @@
 #define SMALL ((size_t)1 << 20)
 #define SEGMENT ((size_t)2 << 20)
 #define CLASSES 256
+#define PAGE 4096u
 #define NONE 0u
 
 extern void __libc_free(void *); /* dlsym, which would find the next "free", may itself call it */
@@ -53,7 +54,7 @@ static unsigned class_for(size_t bytes)
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 /* A capture of this thread must not keep it from getting memory. */
-static unsigned long long ask_driver(size_t bytes)
+static unsigned long long ask_driver(size_t bytes, size_t alignment)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUcontext before = NULL;
@@ -61,22 +62,22 @@ static unsigned long long ask_driver(size_t bytes)
     if (get_current(&before) || set_current(context))
         return 0;
     if (!exchange(&mode)) {
-        if (allocate(&made, bytes))
+        if (allocate(&made, bytes + alignment))
             made = 0;
         exchange(&mode);
     }
     set_current(before);
     ++strict_torch_segments;
-    return (made + UNIT - 1) / UNIT * UNIT;
+    return (made + alignment - 1) / alignment * alignment;
 }
 
 static unsigned long long new_block(size_t bytes)
 {
     unsigned long long made;
     if (bytes > SMALL)
-        return ask_driver((bytes + SEGMENT - 1) / SEGMENT * SEGMENT + UNIT);
+        return ask_driver((bytes + SEGMENT - 1) / SEGMENT * SEGMENT, PAGE);
     if (small_end - small_at < bytes) {
-        if (!(small_at = ask_driver(SEGMENT + UNIT)))
+        if (!(small_at = ask_driver(SEGMENT, UNIT)))
             return small_end = 0;
         small_end = small_at + SEGMENT;
     }
@@ -107,7 +108,7 @@ static void give_back(void *block)
     if (!class || (size_t)block % UNIT)
         abort();
     if (length_of(--class) > SMALL)
-        madvise(block, length_of(class) & ~(size_t)4095, MADV_REMOVE);
+        madvise(block, length_of(class) & ~(size_t)(PAGE - 1), MADV_REMOVE);
     pthread_mutex_lock(&lock);
     next_of[unit] = free_of[class];
     free_of[class] = (unsigned)unit + 1;

@@ -13,7 +13,8 @@ from typing import Any
 
 from cuda.bindings import driver as cuda
 
-from tileiras_build.cutile.stand_ins import streams, torch_cuda
+from tileiras_build.cutile.stand_ins import streams, torch_cuda, torch_tensors
+from tileiras_build.cutile.stand_ins.dlpack import CUDA
 from tileiras_build.targets import find_target
 
 _STREAMS = 32  # that PyTorch has; asked for more it gives the first again
@@ -160,7 +161,9 @@ class Graph:
 class capture:
     """``with torch.cuda.graph(g):`` what is launched goes into ``g``."""
 
-    def __init__(self, graph: Graph, pool: object = None, stream: Stream | None = None, capture_error_mode: str = "global"):
+    def __init__(
+        self, graph: Graph, pool: object = None, stream: Stream | None = None, capture_error_mode: str = "global"
+    ):
         self._graph, self._mode, self._stream = graph, capture_error_mode, stream or Stream()
 
     def __enter__(self) -> None:
@@ -194,3 +197,9 @@ FUNCTIONS = {
 def install(module: ModuleType, sm: str) -> None:
     """Make PyTorch (``module``) believe in the driver's device."""
     torch_cuda.install(module, find_target(sm), FUNCTIONS)
+    torch_tensors.SPECIAL[module.Tensor.__dlpack_device__] = _home
+
+
+def _home(mode: torch_tensors.AsksForCuda, func: Any, args: Any, kwargs: Any) -> tuple[int, int]:
+    """What a tensor says of itself by DLPack, of which the one in the emulator's memory says that it is on the CPU."""
+    return (CUDA, 0) if isinstance(args[0], torch_tensors.DeviceTensor) else mode.run(func, args, kwargs)

@@ -161,7 +161,12 @@ def run_ptx(
     if block is None:
         raise ValueError(f"kernel {entry} has no .reqntid: give the block")
     options = Options(
-        races(check_races), counters, Findings(findings, WARNING), sums, jobs=asked_for(jobs), deadline=_deadline(time_limit)
+        races(check_races),
+        counters,
+        Findings(findings, WARNING),
+        sums,
+        jobs=asked_for(jobs),
+        deadline=_deadline(time_limit),
     )
     execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
 

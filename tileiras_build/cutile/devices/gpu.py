@@ -17,6 +17,8 @@ from ...runtime.driver import stream_handle
 from ...runtime.library import check_grid
 from ...targets import find_target
 from ..arguments import ArrayTable, Number, Value, numbers_of
+from ..stand_ins.imports import forget, when_imported
+from . import jax_refused
 from .cuda_driver import StreamDriver
 from .fast_launch import make_fast
 from .loaded import Loaded, launch_function
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
 _WITHOUT = (
     "to run kernels without a GPU, use enable('sm_90', device='cpu'), or --device cpu --sm sm_90 of tileiras-build run"
 )
+_NO_LIST = "List argument in CUDAGraph isn't supported yet"  # as cuTile says it
 _LARGEST_F32 = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+
+
+class ListInCapture(InvalidInput, RuntimeError):
+    """A list cannot be captured; cuTile raises RuntimeError, and programs catch it."""
 
 
 class GpuDevice:
@@ -58,10 +65,13 @@ class GpuDevice:
         return self.driver.is_capturing(stream_handle(stream))
 
     def open(self) -> None:
-        """Nothing is to be done."""
+        """Kernels in graphs of JAX are refused."""
+        when_imported(jax_refused.MODULE, jax_refused.install)
 
     def close(self) -> None:
-        """Nothing is to be done."""
+        """They are cuTile's again."""
+        forget(jax_refused.MODULE)
+        jax_refused.remove()
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
@@ -177,8 +187,8 @@ class GpuDevice:
     def _place(self, table: ArrayTable, handle: int, placed: list[int]) -> int:
         """A list's table in memory that is there for this launch alone, in the order of the stream."""
         if self.driver.is_capturing(handle):
-            message = f"argument {table.name} is a list, and a launch with a list cannot be captured into a graph"
-            raise InvalidInput("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
+            message = f"{_NO_LIST}: {table.name} is one"
+            raise ListInCapture("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
         rows = table.rows()
         data = struct.pack(f"<{len(rows)}q", *[_signed(number) for number in rows])
         address = int(self.driver.call("cuMemAllocAsync", len(data), handle))
