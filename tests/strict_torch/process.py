@@ -11,7 +11,6 @@ import atexit
 import ctypes
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -68,15 +67,14 @@ def open_gpu() -> str:
         assert server.stdin is not None and server.stdout is not None
         if server.stdout.readline() != b"ready\n":
             raise RuntimeError("no emulator can be started for the strict driver")
-        atexit.register(_close, server, _folder)
+        atexit.register(_close, server)
     return _folder
 
 
-def _close(server: subprocess.Popen, folder: str) -> None:
+def _close(server: subprocess.Popen) -> None:
     assert server.stdin is not None
     server.stdin.close()
     server.wait()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def put_torch_there(module: ModuleType) -> None:
