@@ -10,6 +10,12 @@ ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
+def times_keys(left, k, step, M, N, D):
+    """left @ k.T of one step's N keys."""
+    keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+    return ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+
+
 @ct.kernel
 def weighted(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """out = softmax(q @ k.T) @ v, one block of rows at a time; rows of zeros where there are no keys."""
@@ -18,8 +24,7 @@ def weighted(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     weight = ct.zeros((M, 1), dtype=ct.float32)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         scores = ct.where(step * N + ct.arange(N, dtype=ct.int32)[None, :] < k.shape[0], scores, -math.inf)
         new_peak = ct.maximum(peak, ct.max(scores, axis=1, keepdims=True))
         powers = ct.exp(scores - new_peak)
@@ -36,8 +41,7 @@ def add_squares(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((scores * scores).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
@@ -49,8 +53,7 @@ def continued(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.load(out, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((scores * scores).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
@@ -62,8 +65,7 @@ def powered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma(ct.exp2(scores, flush_to_zero=True).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
@@ -80,8 +82,7 @@ def squared_persistent(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
         left = ct.load(q, (row, 0), (M, D), padding_mode=ZERO)
         total = ct.zeros((M, D), dtype=ct.float32)
         for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-            keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-            scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+            scores = times_keys(left, k, step, M, N, D)
             values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
             total = ct.mma((scores * scores).astype(v.dtype), values, total)
         ct.store(out, (row, 0), total)
@@ -93,8 +94,7 @@ def squared_and_numbered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         part = ct.mma((scores * scores).astype(v.dtype), values, ct.zeros((M, D), dtype=ct.float32))
         total = total + part * ct.astype(step + 1, ct.float32)
@@ -122,8 +122,7 @@ def fed_back(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32)) + ct.max(total, axis=1, keepdims=True)
+        scores = times_keys(left, k, step, M, N, D) + ct.max(total, axis=1, keepdims=True)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma(scores.astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
@@ -136,13 +135,11 @@ def in_two_loops(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     total = ct.zeros((M, D), dtype=ct.float32)
     steps = ct.num_tiles(k, axis=0, shape=(N, D))
     for step in range(steps // 2):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((scores * scores).astype(v.dtype), values, total)
     for step in range(steps // 2, steps):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((2 * scores * scores).astype(v.dtype), values, total)
     ct.store(out, (ct.bid(0), 0), total)
@@ -168,8 +165,7 @@ def of_itself_and_turned(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
     total = ct.zeros((M, D), dtype=ct.float32)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
-        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
-        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = times_keys(left, k, step, M, N, D)
         values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
         total = ct.mma((scores * scores).astype(v.dtype), values, total)
     for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
