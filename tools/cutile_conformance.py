@@ -34,6 +34,17 @@ OUT, WITHIN = False, True
 REASONS = (
     (r"_cuGetProcAddress_v2|_HackKernel", "loads a cubin by a driver of its own", OUT),
     (
+        r"1 threads along axis 0, it was compiled for",
+        "launches a cubin itself, as those of NVIDIA's tileiras: with one thread a block",
+        OUT,
+    ),
+    (r"primitive 'cutile_call_ffi' not found for platform cpu", "needs JAX on a GPU", OUT),
+    (
+        r"cuEventDestroy failed.* still runs at its time limit",
+        "goes on while a kernel that never ends runs, which nothing stops within a process",
+        WITHIN,
+    ),
+    (
         r"'@cutile_launch'|_COMPILE_CACHE|host_callbacks",
         "looks at JAX's calls on a GPU, which are others on the CPU",
         OUT,
@@ -73,7 +84,13 @@ def run(arguments: argparse.Namespace) -> int:
     options = ["-p", "tileiras_build.cutile.pytest"]
     if arguments.device == "strict":
         environment |= strict_environment(arguments)
-        options += ["-p", "tests.strict_torch.plugin", "--tile-device", "gpu"]
+        options += [
+            "-p",
+            "tests.strict_torch.plugin",
+            "--tile-device",
+            "gpu",
+            *["--strict-by-python"] * arguments.by_python,
+        ]
     else:
         options += ["--tile-device", "cpu", "--tile-sm", arguments.sm]
     options += [
@@ -256,6 +273,8 @@ def main() -> int:
     runner.add_argument("--sm", default="sm_90")
     what = "the emulator, or a GPU that it is behind"
     runner.add_argument("--device", choices=DEVICES, default=DEVICES[0], help=what)
+    what = "with --device strict: launch by the functions in Python, not by cuTile's launcher"
+    runner.add_argument("--by-python", action="store_true", help=what)
     runner.add_argument("--processes", type=int, default=2)
     runner.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help="of a case, and of a launch")
     runner.add_argument("--files", nargs="+", metavar="FILE", help="these test files only, into earlier results")
