@@ -76,6 +76,7 @@ class StrictDriver:
         self.launches: list[str] = []
         self.grids: list[tuple[int, ...]] = []
         self._socket = socket.socket(socket.AF_UNIX)
+        self._verbs = {"compile": self._compile, "launch": self._launch, "open": _open_peer, "close": _close_peer}
 
     def __enter__(self) -> StrictDriver:
         for name in ("memory", "socket", "refusals"):
@@ -136,12 +137,12 @@ class StrictDriver:
         verb, *words = stream.read(head_size).decode().split()
         body = stream.read(body_size)
         try:
-            answer = self._compile(body) if verb == "compile" else self._launch(words, body)
-        except (TileirasError, emulator.EmulatorError, KeyError, ValueError) as error:
+            answer = self._verbs[verb](words, body)
+        except (TileirasError, emulator.EmulatorError, KeyError, OSError, ValueError) as error:
             answer = _told(error).encode()
         stream.write(_SIZE.pack(len(answer)) + answer)
 
-    def _compile(self, text: bytes) -> bytes:
+    def _compile(self, words: list[str], text: bytes) -> bytes:
         """What the driver's compiler makes of PTX."""
         ptx = text.rstrip(b"\0").decode()
         cubin, _ = ptx_to_cubin.lower(ptx, Job(self.target))
@@ -198,10 +199,30 @@ def _libc():
     return libc
 
 
-def _map_at(file: int, address: int, size: int) -> None:
+def _open_peer(words: list[str], body: bytes) -> bytes:
+    """Map memory of another process where the driver has mapped it: FOLDER OFFSET ADDRESS SIZE."""
+    folder, *numbers = words
+    offset, address, size = map(int, numbers)
+    with open(Path(folder, "memory"), "rb+") as file:
+        _map_at(file.fileno(), address, size, offset)
+    return b"done"
+
+
+def _close_peer(words: list[str], body: bytes) -> bytes:
+    address, size = map(int, words[-2:])
+    _libc().munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    return b"done"
+
+
+def _map_at(file: int, address: int, size: int, offset: int = 0) -> None:
     flags = mmap.MAP_SHARED | _FIXED
     at = _libc().mmap(
-        ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_WRITE, flags, file, ctypes.c_long(0)
+        ctypes.c_void_p(address),
+        ctypes.c_size_t(size),
+        mmap.PROT_READ | mmap.PROT_WRITE,
+        flags,
+        file,
+        ctypes.c_long(offset),
     )
     if at != address:
         raise OSError(ctypes.get_errno(), f"no memory can be mapped at {address:#x}")

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define MEMORY_BASE 0x200000000000ull
+#define PEER_BASE 0x300000000000ull /* of memory of other processes */
 #define ALIGNMENT 256u /* of an allocation */
 #define COMMON_SHARED 49152u
 #define MAX_PARAMETERS 512

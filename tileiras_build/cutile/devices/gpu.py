@@ -20,6 +20,7 @@ from ..arguments import ArrayTable, Number, Value, numbers_of
 from ..stand_ins.imports import forget, when_imported
 from . import jax_refused
 from .cuda_driver import StreamDriver
+from .elsewhere import Elsewhere, request_for
 from .fast_launch import make_fast
 from .loaded import Loaded, launch_function
 from .readers import is_torch
@@ -57,6 +58,8 @@ class GpuDevice:
         self._lock = threading.Lock()
         self._here = threading.local()
         self._loaded: dict[Compiled, Loaded] = {}
+        self._elsewhere: Elsewhere | None = None
+        self._elsewhere_busy = threading.Lock()
         self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
 
     def is_capturing(self, stream: object) -> bool:
@@ -69,7 +72,9 @@ class GpuDevice:
         when_imported(jax_refused.MODULE, jax_refused.install)
 
     def close(self) -> None:
-        """They are cuTile's again."""
+        """They are cuTile's again, and no other process is left."""
+        if self._elsewhere is not None:
+            self._elsewhere.end()
         forget(jax_refused.MODULE)
         jax_refused.remove()
 
@@ -132,6 +137,27 @@ class GpuDevice:
             self.driver.call("cuEventRecord", end, handle)
             self._wait(end, limit)
             return 1e3 * float(self.driver.call("cuEventElapsedTime", start, end))
+
+    def measure_elsewhere(
+        self,
+        compiled: Compiled,
+        grid: Sequence[int],
+        values: Sequence[Value],
+        stream: object,
+        flush: bool,
+        limit: float,
+    ) -> float | None:
+        """The same in another process, which is ended where the launch takes longer; None where no other process can open the memory
+        of the arguments."""
+        blocks = check_grid(compiled.entry, grid, compiled.launch)
+        request = request_for(self.driver, compiled, blocks, values, flush)
+        if request is None:
+            return None
+        self.synchronize(stream)  # the other process does not wait for this one's stream
+        with self._lock:
+            self._elsewhere = self._elsewhere or Elsewhere(self.device, self.target)
+        with self._elsewhere_busy:
+            return self._elsewhere.measure(request, limit)
 
     @contextmanager
     def _events(self) -> Iterator[tuple[object, object]]:
