@@ -38,6 +38,17 @@ def test_blocks_are_the_driver_s(driver, tmp_path):
         assert gpu.refusals() == []
 
 
+def test_timed_launches_can_be_ended(driver, tmp_path):
+    """What cuTile's search asks for with a limit: the launch has a process of its own, which opens the arrays' memory."""
+    pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+    own = os.environ | environment(driver, "sm_90", tmp_path)
+    done = subprocess.run(
+        [sys.executable, HERE / "timed_client.py"], env=own, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    assert "strict driver" not in done.stderr
+
+
 @pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 def test_a_program_in_pytorch(driver, tmp_path):
     own = os.environ | environment(driver, "sm_90", tmp_path)

@@ -141,16 +141,18 @@ def serve(link: Connection, device: GpuDevice) -> None:
             request = link.recv()
         except EOFError:
             return
-        compiled = known.setdefault(
-            request.cubin, Compiled(request.entry, request.manifest, "", request.cubin)
-        )  # loaded once
+        fresh = Compiled(request.entry, request.manifest, "", request.cubin)
+        compiled = known.setdefault(request.cubin, fresh)  # which is loaded once
         try:
-            with _opened(device.driver, request) as values:
-                launch = lambda: device.launch(compiled, request.grid, values, 0, False)
-                answer = True, device.measure(launch, 0, request.flush, None, True)
+            link.send((True, _measured(device, compiled, request)))
         except Exception as error:
-            answer = False, f"{type(error).__name__}: {error}"
-        link.send(answer)
+            link.send((False, f"{type(error).__name__}: {error}"))
+
+
+def _measured(device: GpuDevice, compiled: Compiled, request: Request) -> float:
+    with _opened(device.driver, request) as values:
+        launch = lambda: device.launch(compiled, request.grid, values, 0, False)
+        return device.measure(launch, 0, request.flush, None, True)
 
 
 @contextmanager
