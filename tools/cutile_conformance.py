@@ -40,11 +40,6 @@ REASONS = (
     ),
     (r"primitive 'cutile_call_ffi' not found for platform cpu", "needs JAX on a GPU", OUT),
     (
-        r"cuEventDestroy failed.* still runs at its time limit",
-        "goes on while a kernel that never ends runs, which nothing stops within a process",
-        WITHIN,
-    ),
-    (
         r"'@cutile_launch'|_COMPILE_CACHE|host_callbacks",
         "looks at JAX's calls on a GPU, which are others on the CPU",
         OUT,
