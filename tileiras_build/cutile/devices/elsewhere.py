@@ -1,7 +1,7 @@
 """A launch in another process, which can be ended: nothing stops a kernel within the process that has launched it.
 
 The other process opens the memory of the arguments by handles of the driver (CUDA Driver API, "Memory Management":
-cuIpcGetMemHandle), so that the launch reads and writes the arrays themselves. It serves launch after launch, until one takes too long.
+cuIpcGetMemHandle), so that the launch reads and writes the arrays themselves. It serves launch after launch (``timed_process.py``), until one takes too long.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import ctypes
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -18,18 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidInput
 from ..arguments import Array, ArrayTable, Value
-from ..compiled import Compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ...runtime.arguments import ArrayView
+    from ..compiled import Compiled
     from .cuda_driver import StreamDriver
-    from .gpu import GpuDevice
 
-_HANDLE_BYTES, _LAZILY = 64, 1  # of CUipcMemHandle; CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+HANDLE_BYTES = 64  # of CUipcMemHandle
 _START = 120.0  # seconds in which the process has to be there
-_READY = "ready"
+READY = "ready"
+_PROCESS = f"{__package__}.timed_process"
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,11 @@ class Elsewhere:
         if self._link is None or self._process is None or self._process.poll() is not None:
             self.end()
             ours, theirs = Pipe()
-            command = [sys.executable, "-m", __name__, str(theirs.fileno()), *self._words]
+            command = [sys.executable, "-m", _PROCESS, str(theirs.fileno()), *self._words]
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
             self._link = ours
             theirs.close()
-            if not ours.poll(_START) or _received(ours) != (True, _READY):
+            if not ours.poll(_START) or _received(ours) != (True, READY):
                 self.end()
                 raise RuntimeError("no process for timed launches can be started")
         return self._link
@@ -110,10 +107,10 @@ def request_for(
             bases[address] = int(driver.call("cuMemGetAddressRange", address))
             memory.setdefault(bases[address], b"")
         for base in memory:
-            memory[base] = ctypes.string_at(driver.call("cuIpcGetMemHandle", base).getPtr(), _HANDLE_BYTES)
+            memory[base] = ctypes.string_at(driver.call("cuIpcGetMemHandle", base).getPtr(), HANDLE_BYTES)
     except InvalidInput:
         return None
-    plain = tuple(_moved(value, {}) for value in values)
+    plain = tuple(moved(value, {}) for value in values)
     return Request(compiled.entry, dict(compiled.manifest), compiled.cubin, tuple(grid), plain, memory, bases, flush)
 
 
@@ -123,67 +120,9 @@ def _views(value: Value) -> tuple[ArrayView, ...]:
     return value.views if isinstance(value, ArrayTable) else ()
 
 
-def _moved(value: Value, places: dict[int, int]) -> Value:
+def moved(value: Value, places: dict[int, int]) -> Value:
     """A value whose arrays lie where ``places`` says, by their addresses; types of elements, which launches do not need, stay behind."""
     move = lambda view: view._replace(address=places.get(view.address, view.address), dtype=None)
     if isinstance(value, Array):
         return replace(value, view=move(value.view))
     return replace(value, views=tuple(map(move, value.views))) if isinstance(value, ArrayTable) else value
-
-
-# ---- the other process -------------------------------------------------------------------------------------------
-def serve(link: Connection, device: GpuDevice) -> None:
-    """Launch what is asked for until nobody asks."""
-    known: dict[bytes, Compiled] = {}
-    link.send((True, _READY))
-    while True:
-        try:
-            request = link.recv()
-        except EOFError:
-            return
-        fresh = Compiled(request.entry, request.manifest, "", request.cubin)
-        compiled = known.setdefault(request.cubin, fresh)  # which is loaded once
-        try:
-            link.send((True, _measured(device, compiled, request)))
-        except Exception as error:
-            link.send((False, f"{type(error).__name__}: {error}"))
-
-
-def _measured(device: GpuDevice, compiled: Compiled, request: Request) -> float:
-    with _opened(device.driver, request) as values:
-        launch = lambda: device.launch(compiled, request.grid, values, 0, False)
-        return device.measure(launch, 0, request.flush, None, True)
-
-
-@contextmanager
-def _opened(driver: StreamDriver, request: Request) -> Iterator[list[Value]]:
-    """The values with the addresses that their memory has in this process."""
-    from cuda.bindings.driver import CUipcMemHandle
-
-    opened: dict[int, int] = {}
-    try:
-        for base, data in request.memory.items():
-            handle = CUipcMemHandle()
-            ctypes.memmove(handle.getPtr(), data, _HANDLE_BYTES)
-            opened[base] = int(driver.call("cuIpcOpenMemHandle", handle, _LAZILY))
-        places = {address: opened[base] + address - base for address, base in request.bases.items()}
-        yield [_moved(value, places) for value in request.values]
-    finally:
-        for address in opened.values():
-            driver.call("cuIpcCloseMemHandle", address)
-
-
-def main() -> None:
-    """The process: the number of the connection's file, the GPU's ordinal, the target."""
-    from .cuda_driver import StreamDriver
-    from .gpu import GpuDevice
-
-    file, ordinal, target = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    driver = StreamDriver()
-    driver.call("cuInit", 0)
-    driver.call("cuCtxSetCurrent", driver.call("cuDevicePrimaryCtxRetain", driver.call("cuDeviceGet", ordinal)))
-    serve(Connection(file), GpuDevice(target))
-
-
-if __name__ == "__main__":
-    main()
