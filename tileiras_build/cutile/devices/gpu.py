@@ -18,10 +18,12 @@ from ...runtime.library import check_grid
 from ...targets import find_target
 from ..arguments import ArrayTable, Number, Value, numbers_of
 from ..stand_ins.imports import forget, when_imported
-from . import jax_refused
 from .cuda_driver import StreamDriver
 from .elsewhere import Elsewhere, request_for
 from .fast_launch import make_fast
+from .jax_refused import MODULE as JAX
+from .jax_refused import install as refuse_graphs
+from .jax_refused import remove as allow_graphs
 from .loaded import Loaded, launch_function
 from .readers import is_torch
 
@@ -69,14 +71,14 @@ class GpuDevice:
 
     def open(self) -> None:
         """Kernels in graphs of JAX are refused."""
-        when_imported(jax_refused.MODULE, jax_refused.install)
+        when_imported(JAX, refuse_graphs)
 
     def close(self) -> None:
         """They are cuTile's again, and no other process is left."""
         if self._elsewhere is not None:
             self._elsewhere.end()
-        forget(jax_refused.MODULE)
-        jax_refused.remove()
+        forget(JAX)
+        allow_graphs()
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
