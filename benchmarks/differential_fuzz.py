@@ -1,10 +1,12 @@
 """Random tile programs: the interpreter against compiled code in the emulator, at O0 and O3 and for several targets.
 
-    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2 [--later]
+    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2 [--later | --grid] [--tuned] [--races]
 
 Prints one line per disagreement or refusal, with the seed of the program and the first operation whose result is
 wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode. ``--later``:
-programs of the later steps too, other ones for the same seeds.
+programs of the later steps too, other ones for the same seeds. ``--grid``: programs of several blocks, with loops of products,
+attention, TMA and arguments for bounds. ``--tuned``: at O3, and at a level, with a strategy and by numbers of TUNING that the
+seed makes up. ``--races``: look for races within blocks, too, and between them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.pool import ThreadPool
@@ -24,28 +27,44 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.fuzz.compare import Outcome, compare_program, find_culprit
-from tests.fuzz.programs import LATER_STEPS, STEPS, SeededChoices, random_program
+from tests.fuzz.compare import KINDS, WAYS, Outcome, Way, compare_program, find_culprit, tuned_way
+from tests.fuzz.programs import SeededChoices
 from tileiras_build.bytecode import disassemble
 
-SECONDS = 120  # of one program, on all targets
-Job = tuple[int, tuple[str, ...], tuple]
+SECONDS = 120  # of processor time, of one program on all targets
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program, by its seed and kind, and what it is run on."""
+
+    seed: int
+    kind: str
+    targets: tuple[str, ...]
+    is_tuned: bool = False
+    races: bool = False
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        return (WAYS[-1], tuned_way(self.seed)) if self.is_tuned else WAYS
+
+
 Run = Callable[[Job], tuple[int, list[Outcome]]]
 
 
 def _run(job: Job) -> tuple[int, list[Outcome]]:
-    seed, targets, steps = job
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        outcomes = compare_program(random_program(SeededChoices(seed), steps), seed, targets)
-        for number, outcome in enumerate(outcomes):
-            if outcome.kind == "differs":
-                outcomes[number] = outcome.with_culprit(find_culprit(seed, outcome.target, outcome.opt_level, steps))
-        return seed, outcomes
+        program = KINDS[job.kind](SeededChoices(job.seed))
+        outcomes = compare_program(program, job.seed, job.targets, job.ways, job.races)
+        for number, one in enumerate(outcomes):
+            if one.kind == "differs":
+                outcomes[number] = one.with_culprit(find_culprit(job.seed, one.target, one.way, job.kind))
+        return job.seed, outcomes
     except Exception as problem:
-        return seed, [Outcome("fails", "-", 0, f"{type(problem).__name__}: {problem}")]
+        return job.seed, [Outcome("fails", "-", Way(0), f"{type(problem).__name__}: {problem}")]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _expire(*_):
@@ -58,21 +77,26 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--sm", default="80,100")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--later", action="store_true", help="use the later steps too")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--later", action="store_true", help="use the later steps too")
+    kinds.add_argument("--grid", action="store_true", help="programs of several blocks")
+    parser.add_argument("--tuned", action="store_true", help="options that the seed makes up")
+    parser.add_argument("--races", action="store_true", help="check for races, too")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--write", type=int, metavar="SEED")
     parser.add_argument("-o", "--output", default="program.tilebc")
     options = parser.parse_args()
-    steps = LATER_STEPS if options.later else STEPS
+    kind = "later" if options.later else "grid" if options.grid else "first"
     if (seed := options.show if options.show is not None else options.write) is not None:
-        return _give(seed, steps, None if options.show is not None else Path(options.output))
+        return _give(seed, kind, None if options.show is not None else Path(options.output))
     targets = tuple(f"sm_{sm}" for sm in options.sm.split(","))
-    jobs = ((seed, targets, steps) for seed in range(options.first, options.first + options.count))
+    seeds = range(options.first, options.first + options.count)
+    jobs = (Job(seed, kind, targets, options.tuned, options.races) for seed in seeds)
     return _report(options.jobs, jobs)
 
 
-def _give(seed: int, steps: tuple, path: Path | None) -> int:
-    bytecode = random_program(SeededChoices(seed), steps).bytecode()
+def _give(seed: int, kind: str, path: Path | None) -> int:
+    bytecode = KINDS[kind](SeededChoices(seed)).bytecode()
     if path is None:
         print(disassemble(bytecode))
     else:
@@ -95,7 +119,7 @@ class Worker:
         except EOFError:
             self.process.join()
             ended, self.process = self.process.exitcode, None
-            return job[0], [Outcome("fails", "-", 0, f"the process ended with {ended}")]
+            return job.seed, [Outcome("fails", "-", Way(0), f"the process ended with {ended}")]
 
     def _start(self) -> None:
         fork = get_context("fork")
@@ -106,7 +130,7 @@ class Worker:
 
     def _serve(self, jobs: Connection) -> None:
         self.jobs.close()
-        signal.signal(signal.SIGALRM, _expire)
+        signal.signal(signal.SIGPROF, _expire)
         with suppress(EOFError):  # there are no more
             while True:
                 jobs.send(self.run(jobs.recv()))

@@ -29,7 +29,7 @@ from tests.fuzz.prove_products import prove_kernel
 from tests.fuzz.scaled_kernels import random_scaled_kernel
 from tileiras_build.targets import parse_targets
 
-SECONDS = 300  # of one kernel, on all targets
+SECONDS = 300  # of processor time, of one kernel on all targets
 Look = Callable[[ProductKernel, tuple[str, ...], Path], Iterable[Difference]]
 
 
@@ -93,15 +93,15 @@ def _apart(faults: Callable[[int], list[Difference]], seed: int) -> list[Differe
 
 
 def _faults(look: Look, targets: tuple[str, ...], options: argparse.Namespace, seed: int) -> list[Difference]:
-    signal.signal(signal.SIGALRM, _expire)
-    signal.alarm(SECONDS)
+    signal.signal(signal.SIGPROF, _expire)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with tempfile.TemporaryDirectory() as folder:
             return list(look(_kernel(seed, options), targets, Path(folder)))
     except TimeoutError as error:
         return [Difference(seed, ", ".join(targets), str(error))]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _expire(*_: object) -> None:

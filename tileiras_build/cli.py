@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return assemble(words[1:], in_project=True)
     words, of_script = _split_run(words)
     options = parse(words)
-    options.words = of_script
+    options.words, options.ends_process = of_script, arguments is None
     try:
         code = _function(find(options.name))(options)
         sys.stdout.flush()

@@ -7,18 +7,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import differential_fuzz
 
-from tests.fuzz.compare import Outcome
+from tests.fuzz.compare import Outcome, Way
 
 
 def run(job):
-    if job[0] == 1:
+    if job.seed == 1:
         os._exit(3)
-    return job[0], [Outcome("agrees", "sm_80", 0)]
+    return job.seed, [Outcome("agrees", "sm_80", Way(0))]
 
 
 def test_a_process_that_ends_is_a_fault_of_its_program_alone():
     worker = differential_fuzz.Worker(run)
-    found = [worker((seed, ("sm_80",), ()))[1][0] for seed in range(3)]
+    found = [worker(differential_fuzz.Job(seed, "first", ("sm_80",)))[1][0] for seed in range(3)]
     worker.process.terminate()
     assert [outcome.kind for outcome in found] == ["agrees", "fails", "agrees"]
     assert found[1].detail == "the process ended with 3"

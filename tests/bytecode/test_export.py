@@ -130,6 +130,13 @@ def test_a_relative_import_that_leads_out_of_the_package_is_explained(write):
         load_cases(path)
 
 
+def test_a_file_that_ends_the_process_is_refused(tmp_path):
+    path = tmp_path / "k.py"
+    path.write_text("import sys\nsys.exit(3)\nCASES = []\n")
+    with pytest.raises(InvalidInput, match=r"k.py:2:1: error\[export\]: SystemExit: 3"):
+        load_cases(path)
+
+
 def test_a_file_without_a_table_is_a_helper(write):
     assert is_helper(write("helper.py", "def double(tile):\n    return tile\n"))
     assert not is_helper(write("k.py", "CASES = make()\n"))

@@ -75,6 +75,11 @@ def printing(x):
     ct.printf("block %d\n", ct.bid(0))
 
 
+@ct.kernel
+def item_of(xs, y, index: ct.Constant[int]):
+    ct.store(y, (0,), ct.load(xs[index], (0,), (TILE,)))  # of a list
+
+
 def line_of(text: str) -> int:
     """The line of this file that ends with a comment."""
     with open(__file__) as file:

@@ -1,11 +1,15 @@
 """The emulator as a device: what launches compute, what they refuse, and how faults are told."""
 
+import pickle
+import signal
+import traceback
 from typing import Annotated
 
 import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build import emulator
 from tileiras_build.cutile.reports import KernelFault, name_of
 from tileiras_build.cutile.stand_ins import streams
 from tileiras_build.errors import InvalidInput
@@ -74,6 +78,80 @@ def test_an_assertion_is_printed_and_told_with_its_message_and_line(device, caps
     assert "all are positive" in capsys.readouterr().out
 
 
+def test_an_assertion_is_told_without_the_place_that_stands_before_it(device):
+    told = str(fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),)))
+    assert told.count(kernels.__file__) == 1 and told.endswith("assertion failed: all are positive")
+
+
+def test_reading_past_a_list_names_the_list(device):
+    fault = fault_of((1,), kernels.item_of, ([np.zeros(TILE, np.float32)] * 2, np.zeros(TILE, np.float32), 7))
+    assert 'reads 8 bytes, 120 bytes past the end of list "xs" of 2 arrays' in str(fault)
+
+
+def test_a_fault_keeps_what_it_knows_where_it_is_pickled(device):
+    fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
+    copied = pickle.loads(pickle.dumps(fault))
+    assert (copied.kernel, copied.block, copied.fault.kind) == ("asserting", (0, 0, 0), "assertion")
+    assert str(copied) == str(fault)
+
+
+def test_a_read_only_array_may_be_read_and_not_written(device):
+    x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float32)
+    x.flags.writeable = False
+    ct.launch(0, (1,), kernels.shifted, (x, y, 0))
+    with pytest.raises(InvalidInput, match=r"\[launch-read-only\]: kernel shifted writes y"):
+        ct.launch(0, (1,), kernels.shifted, (y, x, 0))
+
+
+class Interface:
+    """What offers the CUDA array interface."""
+
+    def __init__(self, **parts):
+        self.__cuda_array_interface__ = {"shape": (TILE,), "typestr": "<f4", "version": 3} | parts
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (Interface(data=(0, False)), "argument y: its data pointer is null; pass an array that has memory"),
+        (Interface(), "argument y: its __cuda_array_interface__ cannot be read: KeyError: 'data'"),
+        (np.array([None]), "argument y: its elements are object"),
+        (np.zeros(TILE, ">f4"), "argument y: its elements are >f4"),
+    ],
+)
+def test_what_is_no_array_of_a_kernel_is_named_by_its_parameter(device, wrong, words):
+    with pytest.raises(InvalidInput, match=words):
+        ct.launch(0, (1,), kernels.shifted, (np.zeros(TILE, np.float32), wrong, 0))
+
+
+def test_what_is_no_stream_and_a_grid_without_blocks_are_refused_as_on_a_gpu(device):
+    x = np.zeros(TILE, np.int32)
+    with pytest.raises(InvalidInput, match="launch-stream"):
+        ct.launch("stream", (1,), kernels.plus_one, (x, TILE))
+    with pytest.raises(InvalidInput, match="kernel plus_one cannot be launched on a grid of"):
+        ct.launch(0, (0,), kernels.plus_one, (x, TILE))
+
+
+def test_tracebacks_end_at_the_launch(device):
+    source = "import cuda.tile as ct\n@ct.kernel\ndef made(x): pass\n"
+    held: dict = {}
+    exec(source, held)
+    x = np.zeros(TILE, np.int32)
+    for arguments, kernel in (((x - 1,), kernels.asserting), ((), kernels.asserting), ((x,), held["made"])):
+        with pytest.raises((KernelFault, TypeError, InvalidInput)) as caught:
+            ct.launch(0, (1,), kernel, arguments)
+        frames = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+        assert frames[0] == "test_tracebacks_end_at_the_launch" and frames[1:] in ([], ["launch"])
+    assert caught.value.id == "cutile-source" and caught.value.location.line == 2
+
+
+def test_who_interrupts_a_launch_is_told_which(device, monkeypatch):
+    monkeypatch.setattr(emulator, "launch", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ct.launch(0, (1,), kernels.plus_one, (np.zeros(TILE, np.int32), TILE))
+    assert len(traceback.extract_tb(caught.value.__traceback__)) <= 2
+
+
 def test_a_launch_ends_at_its_time_limit():
     with hook.enabled("sm_90", device="cpu", time_limit=0.3):
         fault = fault_of((1,), kernels.endless, (np.zeros(2, np.int32),))
@@ -86,8 +164,15 @@ def test_blocks_that_write_one_place_are_found_by_the_race_check_unless_they_wri
     with hook.enabled(sm, device="cpu", race_check=True):
         ct.launch(0, (3,), kernels.overlapping, (x, y, 5))
         fault = fault_of((3,), kernels.overlapping, (x, y, 0))
-    assert fault.id == "kernel-block-race" and 'of array "y"' in str(fault)
+    assert fault.id == "kernel-block-race" and 'at element [0] of array "y" (int32, shape [64]);' in str(fault)
     assert fault.location.line == kernels.line_of("all write y")
+
+
+def test_an_array_that_is_given_twice_is_told_by_both_names():
+    x = np.arange(TILE, dtype=np.int32)
+    with hook.enabled("sm_90", device="cpu", race_check=True):
+        fault = fault_of((3,), kernels.overlapping, (x, x, 0))
+    assert 'of array "x" (int32, shape [64]), which is memory of y as well' in str(fault)
 
 
 def test_blocks_that_read_what_others_write_are_found_by_the_race_check():
@@ -180,10 +265,11 @@ def test_blocks_run_in_several_processes_where_they_may(capsys):
 
 
 def test_unknown_options_and_a_device_without_a_target_are_refused():
-    with pytest.raises(InvalidInput, match="no option 'speed'; use race_check"):
-        hook.enable("sm_90", device="cpu", speed=3)
-    with pytest.raises(InvalidInput, match="tune cannot be 'best'"):
-        hook.enable("sm_90", device="cpu", tune="best")
+    with pytest.raises(InvalidInput, match="no option 'jbs'; did you mean jobs"):
+        hook.enable("sm_90", device="cpu", jbs=3)
+    for option, wrong in (("tune", "best"), ("jobs", 0), ("time_limit", "1"), ("race_check", 1)):
+        with pytest.raises(InvalidInput, match=f"{option} cannot be {wrong!r}"):
+            hook.enable("sm_90", device="cpu", **{option: wrong})
     with pytest.raises(InvalidInput, match="enable\\('sm_90', device='cpu'\\)"):
         hook.enable(device="cpu")
 

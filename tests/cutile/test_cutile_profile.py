@@ -31,3 +31,12 @@ def test_a_profile_counts_launches_bytes_and_sectors(jobs, tmp_path, capsys):
     assert (row["global"]["read"], row["global"]["written"]) == (size, size)
     assert row["global"]["sectors"] == 2 * size // 32
     assert row["instructions"]["floating point"] >= 2 * BLOCKS * TILE and row["tensor_operations"] == 0
+
+
+def test_kernels_of_several_kinds_of_arguments_have_numbers_in_the_table():
+    profile = Profile()
+    with hook.enabled("sm_90", device="cpu", profile=profile):
+        for dtype in (np.float32, np.int32):
+            ct.launch(0, (1,), kernels.plus_one, (np.zeros(TILE, dtype), TILE))
+    first, second = (table.splitlines()[2:] for table in profile.table().split("\n\n"))
+    assert [line.split("  ")[0] for line in (*first, *second)] == ["plus_one #1", "plus_one #2"] * 2

@@ -49,6 +49,27 @@ def test_a_suite_runs_on_the_emulator_from_its_conftest_on(tmp_path):
     assert done.returncode == 0 and "2 passed, 1 deselected" in done.stdout, done.stdout + done.stderr
 
 
+FAILING = """
+import numpy as np
+import cuda.tile as ct
+
+@ct.kernel
+def asserting(x):
+    ct.assert_(ct.load(x, (0,), (16,)) > 0, "is positive")
+
+def test_failing():
+    ct.launch(0, (1,), asserting, (np.zeros(16, np.int32),))
+"""
+
+
+def test_a_failing_kernel_is_told_at_the_test_s_own_line_without_frames_of_ours(tmp_path):
+    (tmp_path / "test_suite.py").write_text(FAILING)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu"]
+    done = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ">       ct.launch(0, (1,), asserting" in done.stdout and "error[kernel-assertion]" in done.stdout
+    assert "tileiras_build/" not in done.stdout and "def launch" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

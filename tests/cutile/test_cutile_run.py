@@ -73,7 +73,7 @@ def test_processes_that_a_script_starts_are_under_the_device(script):
 
 def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
     told = []
-    monkeypatch.setattr("tileiras_build.cutile.run.run_script", lambda *a: told.append(a[-1]) or 0)
+    monkeypatch.setattr("tileiras_build.cutile.run.run_program", lambda _, settings, end: told.append(settings) or 0)
     assert main(["run", str(script), "--tile-group", "8"]) == 0
     inherited = Settings(**json.loads(environment(told[0])[CUTILE_INHERITED.name]))
     assert told[0].options()["tile_group"] == inherited.options()["tile_group"] == 8
@@ -81,11 +81,87 @@ def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
     assert Settings("gpu", None, tuning={"tile_group": 8}).options() == {"tile_group": 8}
 
 
+def test_a_gpu_refuses_what_only_the_emulator_does(script, capsys):
+    assert main(["run", str(script), "--device", "gpu", "--race-check"]) == 1
+    assert "a GPU has no option 'race_check'" in capsys.readouterr().err
+    assert "race_check" not in Settings("gpu", None).options()
+    assert json.loads(environment(Settings("gpu", None))[CUTILE_INHERITED.name])["jobs"] is None
+
+
+def test_a_profile_of_an_init_check_is_refused(script, capsys):
+    assert main(["run", str(script), "--init-check", "--profile"]) == 1
+    assert "profile and check in two runs" in capsys.readouterr().err
+
+
 def test_they_leave_the_cores_to_each_other():
     told = [json.loads(environment(Settings("cpu", "sm_90", jobs=jobs))[CUTILE_INHERITED.name]) for jobs in (None, 3)]
     assert [settings["jobs"] for settings in told] == [1, 3]
 
 
+def test_a_script_is_known_by_its_first_line_too(tmp_path, capsys):
+    (tmp_path / "script").write_text("#!/usr/bin/env python\nprint(__file__)\n")
+    assert main(["run", str(tmp_path / "script")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'script'}\n"
+
+
+@pytest.mark.parametrize("words", [["--size", "3"], ["three"]])
+def test_arguments_before_the_two_dashes_are_told_where_they_go(script, words, capsys):
+    with pytest.raises(SystemExit):
+        main(["run", str(script), *words])
+    assert "; a script's own arguments follow after --" in capsys.readouterr().err
+
+
 def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
     assert main(["run", str(tmp_path / "none.py")]) == 1
     assert "error[run-script]" in capsys.readouterr().err
+
+
+LATE = """
+import atexit, sys, threading
+import numpy as np
+from script import doubled, ct
+
+def launch(name):
+    x = np.ones(16, np.float32)
+    ct.launch(0, (1,), doubled, (x, 0))
+    print(name, x[0], flush=True)
+
+main_is_over = threading.Event()
+atexit.register(launch, "at exit")
+threading.Thread(target=lambda: (main_is_over.wait(), launch("thread"))).start()
+launch("main")
+main_is_over.set()
+"""
+
+
+def test_a_module_runs_by_its_name_and_what_outlives_it_is_under_the_device(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT.partition("def run")[0])
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/__main__.py").write_text(LATE.replace("from script", "from .script"))
+    (tmp_path / "script.py").rename(tmp_path / "part/script.py")
+    command = [sys.executable, "-m", "tileiras_build", "run", "-m", "part", "--json", "profile.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "main 2.0\nthread 2.0\nat exit 2.0\n"), done.stderr
+    [row] = json.loads((tmp_path / "profile.json").read_text())["kernels"]
+    assert row["launches"] == 3
+
+
+def test_threads_and_interrupted_scripts_show_where_they_were(tmp_path, capsys):
+    path = tmp_path / "script.py"
+    path.write_text("import threading\ndef fail(): raise KeyError('here')\n"
+                    "t = threading.Thread(target=fail); t.start(); t.join()\nraise KeyboardInterrupt\n")  # fmt: skip
+    assert main(["run", str(path)]) == 130
+    shown = capsys.readouterr().err
+    assert "KeyError: 'here'" in shown and shown.endswith("KeyboardInterrupt\n") and "tileiras_build" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--grid", "2"], "--grid is of a kernel in bytecode"),
+        (["--json", "none/profile.json"], "there is no folder none"),
+    ],
+)
+def test_what_a_script_would_not_notice_is_refused_before_it_runs(script, words, message, capsys):
+    assert main(["run", str(script), *words]) == 1
+    assert message in capsys.readouterr().err

@@ -40,7 +40,16 @@ KERNELS = {
     "registers-differ": (
         """setp.lt.u32 p1, t0, 32; @p1 bra A; setmaxnreg.dec.sync.aligned.u32 48; bra OUT;
         A: setmaxnreg.dec.sync.aligned.u32 40; mov.u32 t2, 1; OUT: mov.u32 t2, 2;""", "of the warpgroup changes to"),
+    "tensor-not-fenced": (
+        """@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; @!p3 mbarrier.init.shared::cta.b64 [t1], 1;
+        bar.sync 0; ld.shared.b32 t2, [slot]; add.u32 t4, t1, 1024; shr.u32 t4, t4, 4; cvt.u64.u32 u1, t4; or.b64 u1, u1, 0x0000400800000000;
+        @p3 bra W; tcgen05.cp.cta_group::1.32x128b.warpx4 [t2], u1;
+        tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [t1];
+        W: mbarrier.try_wait.parity.shared::cta.b64 p1, [t1], 0; @!p1 bra W; @p0 bra E;
+        tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2]; tcgen05.wait::ld.sync.aligned;
+        E: @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "ordered before this operation by no tcgen05.fence"),
 }  # fmt: skip
+WATCHED = {"tensor-not-fenced"}  # by the race check
 
 
 def text(name: str) -> str:
@@ -50,7 +59,8 @@ def text(name: str) -> str:
 
 def execute(name: str, run, **options) -> int:
     memory, out = emulator.Memory(), aligned(np.zeros(64, np.uint32))
-    run("k", 1, [memory.map_array(out).to_bytes(8, "little")], memory=memory, **options)
+    params = [memory.map_array(out).to_bytes(8, "little")]
+    run("k", 1, params, memory=memory, check_races=name in WATCHED, **options)
     return int(out[0])
 
 

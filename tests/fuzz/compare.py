@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
 
 import tileiras_build
-from tests.fuzz.programs import ENTRY, STEPS, Program, SeededChoices, random_program
+from tests.fuzz.grid_programs import GRID_STEPS, random_grid_program
+from tests.fuzz.programs import ENTRY, LATER_STEPS, STEPS, Program, SeededChoices, random_program
+from tileiras_build import emulator
 from tileiras_build.bytecode import read_module
 from tileiras_build.errors import InternalError, Unsupported
-from tileiras_build.interpreter.verify import Expectation, emulate
+from tileiras_build.interpreter.inputs import Inputs
+from tileiras_build.interpreter.verify import Expectation, run_compiled
+from tileiras_build.pipeline.strategies import NAMES
+from tileiras_build.pipeline.tuning import TUNING
 
-OPT_LEVELS = (0, 3)
+# Kinds of programs: what makes one of choices (``every_value=True``: with every value stored).
+KINDS = {
+    "first": partial(random_program, steps=STEPS),
+    "later": partial(random_program, steps=LATER_STEPS),
+    "grid": partial(random_grid_program, steps=GRID_STEPS),
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program is compiled."""
+
+    opt_level: int
+    strategy: str = "auto"
+    tuning: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = self.tuning if self.strategy == "auto" else {"strategy": self.strategy, **self.tuning}
+        return " ".join([f"O{self.opt_level}", *(f"{name}={value}" for name, value in options.items())])
+
+
+WAYS = (Way(0), Way(3))
+
+
+def tuned_way(seed: int) -> Way:
+    """A way that a seed makes up; a target that cannot refuses it."""
+    choose = random.Random(f"{seed} tuned")
+    tuning = {row.name: choose.choice(row.values) for row in TUNING if choose.random() < 0.5}
+    return Way(choose.choice((1, 2, 3, 3)), choose.choice((*NAMES, "auto", "auto")), tuning)
 
 
 @dataclass(frozen=True)
@@ -20,42 +57,56 @@ class Outcome:
 
     kind: str
     target: str
-    opt_level: int
+    way: Way
     detail: str = ""
 
     def with_culprit(self, culprit: str) -> Outcome:
         return replace(self, detail=f"{self.detail}; first wrong: {culprit}")
 
     def __str__(self) -> str:
-        return f"{self.target} O{self.opt_level} {self.kind} {self.detail}".strip()
+        return f"{self.target} {self.way} {self.kind} {self.detail}".strip()
 
 
-def compare_program(program: Program, seed: int, targets: Sequence[str]) -> list[Outcome]:
-    """The outcome on each target at each optimization level."""
+def compare_program(
+    program: Program, seed: int, targets: Sequence[str], ways: Sequence[Way] = WAYS, races: bool = False
+) -> list[Outcome]:
+    """The outcome on each target in each way. ``races``: of accesses, too, that nothing orders."""
     bytecode = program.bytecode()
     inputs = program.inputs(seed)
     expected = Expectation(read_module(bytecode), ENTRY, inputs, seed)
-    return [_compare(bytecode, inputs, expected, target, level) for target in targets for level in OPT_LEVELS]
+    return [_compare(bytecode, inputs, expected, target, way, races) for target in targets for way in ways]
 
 
-def _compare(bytecode: bytes, inputs, expected: Expectation, target: str, level: int) -> Outcome:
+def _compare(bytecode: bytes, inputs: Inputs, expected: Expectation, target: str, way: Way, races: bool) -> Outcome:
     try:
-        artifacts = tileiras_build.compile(bytecode, target, opt_level=level, stop_at="ptx")
-        wrong = expected.compare(emulate(artifacts, ENTRY, inputs))
+        wrong = expected.compare(_run(bytecode, inputs, target, way, races))
     except Unsupported as refusal:
-        return Outcome("refused", target, level, str(refusal))
-    except (InternalError, tileiras_build.emulator.EmulatorError) as problem:
-        return Outcome("fails", target, level, f"{type(problem).__name__}: {problem}")
-    return Outcome("differs" if wrong else "agrees", target, level, "; ".join(map(str, wrong)))
+        return Outcome("refused", target, way, str(refusal))
+    except (InternalError, emulator.EmulatorError) as problem:
+        return Outcome("fails", target, way, f"{type(problem).__name__}: {problem}")
+    return Outcome("differs" if wrong else "agrees", target, way, "; ".join(map(str, wrong)))
 
 
-def find_culprit(seed: int, target: str, level: int, steps: Sequence = STEPS) -> str:
+def _run(bytecode: bytes, inputs: Inputs, target: str, way: Way, races: bool) -> list[np.ndarray]:
+    """What compiled code leaves in each buffer."""
+    artifacts = tileiras_build.compile(
+        bytecode, target, opt_level=way.opt_level, strategy=way.strategy, stop_at="ptx", **way.tuning
+    )
+    memory = emulator.Memory()
+    for buffer in inputs.buffers:
+        memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+    checks = {"check_races": True, "check_blocks": True} if races else {}
+    return run_compiled(
+        inputs, lambda: emulator.launch(artifacts, ENTRY, inputs.grid, inputs.params, memory=memory, **checks)
+    )
+
+
+def find_culprit(seed: int, target: str, way: Way, kind: str = "first") -> str:
     """The first operation of a seeded program whose result is wrong when every result is stored."""
-    program = random_program(SeededChoices(seed), steps, every_value=True)
+    program = KINDS[kind](SeededChoices(seed), every_value=True)
     bytecode, inputs = program.bytecode(), program.inputs(seed)
     expected = Expectation(read_module(bytecode), ENTRY, inputs, seed)
-    artifacts = tileiras_build.compile(bytecode, target, opt_level=level, stop_at="ptx")
-    wrong = expected.compare(emulate(artifacts, ENTRY, inputs))
+    wrong = expected.compare(_run(bytecode, inputs, target, way, races=False))
     if not wrong:
         return "none when every value is stored"
     op = program.stored.get(wrong[0].parameter)

@@ -133,11 +133,11 @@ class Program:
     def inputs(self, seed: int) -> Inputs:
         """A launch of one tile block with difficult numbers."""
         generator = np.random.default_rng(seed)
-        buffers = [_fill(generator, index, *buffer) for index, buffer in enumerate(self.buffers)]
+        buffers = [fill(generator, index, *buffer) for index, buffer in enumerate(self.buffers)]
         return Inputs((1, 1, 1), [buffer.address.to_bytes(8, "little") for buffer in buffers], buffers, {})
 
 
-def _fill(generator: np.random.Generator, index: int, element: Attribute, count: int) -> Buffer:
+def fill(generator: np.random.Generator, index: int, element: Attribute, count: int) -> Buffer:
     if element == F4E2M1:
         words = np.frombuffer(generator.bytes(count // 2), np.uint8)
     else:
@@ -430,6 +430,10 @@ def segments(*sizes: int) -> Attribute:
     return DenseArrayBase.from_list(i32, sizes)
 
 
+def order_attr(order: Sequence[int]) -> Attribute:
+    return DenseArrayBase.from_list(i32, list(order))
+
+
 WEAK = MemoryOrderingSemanticsAttr.of("weak")
 NO_PROMISE = IntegerOverflowAttr.of("none")
 SIGNED, UNSIGNED = SignednessAttr.of("signed"), SignednessAttr.of("unsigned")
@@ -665,7 +669,7 @@ def rearrange(b: Builder) -> None:
             ct.PermuteOp,
             [x],
             TileType([x.shape[dim] for dim in order], x.element),
-            permutation=DenseArrayBase.from_list(i32, order),
+            permutation=order_attr(order),
         )
         return
     shape, left = [], count.bit_length() - 1
@@ -754,10 +758,10 @@ def aggregate(b: Builder) -> None:
     with b.nested([scalar, scalar]) as block:
         result = b.emit(row.kind, block.args, [scalar], **dict(row.properties)).results[0]
         b.emit(ct.YieldOp, [result], [])
-    _finish_aggregate(b, [x], block, [row.identity(x.element)], row.inexact)
+    finish_aggregate(b, [x], block, [row.identity(x.element)], row.inexact)
 
 
-def _finish_aggregate(b: Builder, tiles: list[Value], block: Block, identities: list, inexact: bool) -> None:
+def finish_aggregate(b: Builder, tiles: list[Value], block: Block, identities: list, inexact: bool) -> None:
     dim, shape = b.choices.integer(0, len(tiles[0].shape) - 1), tiles[0].shape
     given = {
         "dim": IntegerAttr(dim, i32),
@@ -808,7 +812,7 @@ def largest_with_place(b: Builder) -> None:
         best = b._plain(ct.SelectOp, [wins, first, second], one)
         where = b._plain(ct.SelectOp, [wins, here, there], place)
         b.emit(ct.YieldOp, [best.ssa, where.ssa], [])
-    _finish_aggregate(b, [x, places], block, [_lowest(x.element), _highest(i32)], False)
+    finish_aggregate(b, [x, places], block, [_lowest(x.element), _highest(i32)], False)
 
 
 FACTORS = {
@@ -928,7 +932,7 @@ def multiply_scaled(b: Builder) -> None:
     b.value(ct.MmaFScaledOp, operands, operands[2].type, inexact=True, raw=False)
 
 
-def _same_type(b: Builder, value: Value) -> Value:
+def same_type(b: Builder, value: Value) -> Value:
     """A value made of ``value`` by a few steps, brought back to its type if need be."""
     for _ in range(b.choices.integer(1, 2)):
         b.pick(NESTED_STEPS)(b)
@@ -945,7 +949,7 @@ def counted_loop(b: Builder) -> None:
     with b.nested([TileType((), i32), *(value.type for value in carried)]) as block:
         inside = [Value(argument, False, False) for argument in block.args[1:]]
         b.pool += [Value(block.args[0]), *inside]
-        b.emit(ct.ContinueOp, [_same_type(b, value).ssa for value in inside], [])
+        b.emit(ct.ContinueOp, [same_type(b, value).ssa for value in inside], [])
     op = b.emit(
         ct.ForOp,
         [value.ssa for value in (*bounds, *carried)],
@@ -963,7 +967,7 @@ def branch(b: Builder) -> None:
     blocks = []
     for _ in range(2):
         with b.nested() as block:
-            b.emit(ct.YieldOp, [_same_type(b, like).ssa], [])
+            b.emit(ct.YieldOp, [same_type(b, like).ssa], [])
         blocks.append(block)
     op = b.emit(ct.IfOp, [condition.ssa], [like.type], regions=[Region(block) for block in blocks])
     b.pool.append(Value(op.results[0], False, False))
@@ -990,7 +994,7 @@ def leaving_loop(b: Builder) -> None:
             b.emit(ct.YieldOp, [], [])
         b.emit(ct.IfOp, [done.ssa], [], regions=[Region(out), Region(on)])
         b.pool.append(inside)
-        made = _same_type(b, inside)
+        made = same_type(b, inside)
         following = b._plain(ct.AddIOp, [count, one], number, overflow=NO_PROMISE)
         b.emit(ct.ContinueOp, [following.ssa, made.ssa], [])
     op = b.emit(ct.LoopOp, [start.ssa, carried.ssa], [carried.type], regions=[Region(block)])
@@ -1101,18 +1105,23 @@ def random_program(
     b.load(b.pick(EVERY), b.shape())
     for _ in range(choices.integer(1, MAX_STEPS)):
         b.pick(steps)(b)
-    loaded = (ct.LoadViewTkoOp, ct.LoadPtrTkoOp)
-    made = [value for value in b.pool if not isinstance(value.ssa.owner, loaded)]
-    unused = [value for value in made if not list(value.ssa.uses)]
     stored = {}
-    for value in b.pool if every_value else (unused or made or b.pool)[-4:]:
+    for value in b.pool if every_value else unused_values(b):
         b.store(value)
         stored[len(b.buffers) - 1] = value.ssa.owner
     b.emit(ct.ReturnOp, [], [])
-    return Program(_module(b, b.pick(CTAS)), b.buffers, stored)
+    return Program(module_of(b, b.pick(CTAS)), b.buffers, stored)
 
 
-def _module(b: Builder, ctas: int) -> builtin.ModuleOp:
+def unused_values(b: Builder) -> list[Value]:
+    """The last values that nothing uses, of those that are not merely loaded."""
+    loaded = (ct.LoadViewTkoOp, ct.LoadPtrTkoOp)
+    made = [value for value in b.pool if not isinstance(value.ssa.owner, loaded)]
+    unused = [value for value in made if not list(value.ssa.uses)]
+    return (unused or made or b.pool)[-4:]
+
+
+def module_of(b: Builder, ctas: int) -> builtin.ModuleOp:
     types = [argument.type for argument in b.entry.args]
     entry = ct.EntryOp.create(
         properties={

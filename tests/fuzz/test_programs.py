@@ -3,12 +3,15 @@
 ``benchmarks/differential_fuzz.py`` runs many more of them.
 """
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.compare import compare_program, find_culprit
+from tests.fuzz.compare import WAYS, compare_program, find_culprit, tuned_way
+from tests.fuzz.grid_programs import random_grid_program
 from tests.fuzz.programs import (
     ENTRY,
     FLOATS,
@@ -61,6 +64,26 @@ def test_seeded_programs_of_later_steps_agree(seed):
     assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
 
 
+@pytest.mark.parametrize(("seed", "target"), [(9, "sm_90"), (4, "sm_100"), (7, "sm_120"), (6, "sm_80")])
+def test_seeded_programs_of_grids_agree(seed, target):
+    program, ways = random_grid_program(SeededChoices(seed)), (WAYS[-1], tuned_way(seed))
+    outcomes = compare_program(program, seed, (target,), ways, races=True)
+    assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
+
+
+def test_programs_of_grids_reach_tma_products_and_several_blocks():
+    seen, blocks = Counter(), Counter()
+    for seed in range(60):
+        program = random_grid_program(SeededChoices(seed))
+        seen.update({type(op) for op in program.module.walk()})
+        blocks[program.grid] += 1
+    wanted = (
+        cuda_tile.MmaFOp, cuda_tile.MmaIOp, cuda_tile.Exp2Op, cuda_tile.AssumeOp, cuda_tile.JoinTokensOp, cuda_tile.MakeGatherScatterViewOp,
+        cuda_tile.AtomicRMWTkoOp, cuda_tile.ForOp,
+    )  # fmt: skip
+    assert all(seen[kind] for kind in wanted) and len(blocks) > 4
+
+
 def test_programs_are_many_and_valid():
     """Together a few hundred programs use most operations, and all of them verify and run."""
     seen = set()
@@ -86,4 +109,4 @@ def test_inputs_hold_difficult_numbers(element):
 
 
 def test_a_culprit_is_named_only_where_something_is_wrong():
-    assert find_culprit(3, "sm_80", 3) == "none when every value is stored"
+    assert find_culprit(3, "sm_80", WAYS[-1]) == "none when every value is stored"

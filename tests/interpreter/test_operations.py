@@ -222,6 +222,18 @@ def test_scaled_matrix_product():
     assert np.allclose(apply(text, inputs, ((4, 4), "f32")), exact, rtol=1e-6)
 
 
+def test_a_scale_beyond_the_end_is_the_smallest_one():
+    """Padding of zeros is bits that are zero: 2^-127 in a type without a zero, and no NaN."""
+    body = load("x", "px", (8,), "f8E8M0FNU").replace("<8xf8E8M0FNU, strides", "<5xf8E8M0FNU, strides")
+    body = body.replace("shape = [8]", "shape = [5]").replace(
+        "tile=(8), tensor", "tile=(8), padding_value = zero, tensor"
+    )
+    text = kernel({"px": "f8E8M0FNU", "pr": "f8E8M0FNU"}, body + store("x", "pr", (8,), "f8E8M0FNU"))
+    ones = held_array([1.0] * 8, "f8E8M0FNU")
+    _, result = run(text, [ones, ones], ["f8E8M0FNU"] * 2)
+    assert list(np.asarray(result).astype(float)) == [1.0] * 5 + [2.0**-127] * 3
+
+
 def test_what_a_negative_scale_does_is_open():
     """An open element is 0 where no arbitrary numbers are asked for; those that no such scale touches are known."""
     s, t = np.full((4, 2), 2.0), np.full((2, 4), 0.5)

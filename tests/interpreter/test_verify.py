@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tileiras_build
-from tests.interpreter.kernels import kernel, load, store
+from tests.interpreter.kernels import held_array, kernel, load, store, tile
 from tileiras_build.bytecode import read_module
 from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.errors import InvalidInput
@@ -201,4 +201,131 @@ def test_few_bits_of_fp8_products_are_tolerated_and_not_of_what_they_are_added_t
         expected = Expectation(module, "k", inputs)
         actual = [words.copy() for words in expected.exact]
         actual[3] &= np.uint32(0xFFFFFC00)  # 13 bits of fraction
+        assert bool(expected.compare(actual)) is wrong
+
+
+def summed_product(terms: list[tuple[float, float]], start: float, element: str):
+    """An expectation of one row of products plus a start, and where its result is."""
+    result = "f64" if element == "f64" else "f32"
+    shapes = {"x": (1, len(terms)), "y": (len(terms), 1), "z": (1, 1)}
+    types = {"x": element, "y": element, "z": result}
+    body = "".join(load(name, f"p{name}", shape, types[name]) for name, shape in shapes.items())
+    kinds = ", ".join(tile(shapes[name], types[name]) for name in shapes)
+    body += f"\n  %r = mmaf %x, %y, %z : {kinds}" + store("r", "pr", (1, 1), result)
+    module = parse_text(kernel({f"p{name}": kind for name, kind in types.items()} | {"pr": result}, body))
+    inputs = derive_inputs(module, "k")
+    for buffer, numbers in zip(inputs.buffers, (*zip(*terms, strict=True), (start,))):
+        given = held_array(numbers, types["xyz"[buffer.parameter]]).view(np.uint8)
+        buffer.bytes[: given.size] = given
+        buffer.content = buffer.bytes.copy()
+    return Expectation(module, "k", inputs), np.dtype(f"f{8 if result == 'f64' else 4}")
+
+
+def is_wrong(expected: Expectation, dtype: np.dtype, result: float) -> bool:
+    actual = [words.copy() for words in expected.exact]
+    actual[3].view(dtype)[0] = result
+    return bool(expected.compare(actual))
+
+
+@pytest.mark.parametrize("element", ["f64", "f16", "f32"])
+def test_what_is_left_of_products_that_cancel_depends_on_their_order(element):
+    tiny = {"f64": 2.0**-300, "f16": 2.0**-40, "f32": 2.0**-80}[element]
+    half = (tiny, 1.0) if element != "f16" else (2.0**-20, 2.0**-20)
+    expected, dtype = summed_product([(2.0, 1.0), half], -2.0, element)
+    assert expected.exact[3].view(dtype)[0] == (tiny if element == "f16" else 0)
+    for result, wrong in ((0.0, False), (-tiny, False), (tiny, False), (2.0, True), (-2.0, True), (1e-3, True)):
+        assert is_wrong(expected, dtype, result) is wrong
+
+
+def test_products_that_underflow_may_be_rounded_one_by_one_or_together():
+    expected, dtype = summed_product([(2.0**-538, 2.0**-537)] * 4, 0.0, "f64")
+    for result, wrong in ((0.0, False), (2.0**-1073, False), (2.0**-1060, True)):
+        assert is_wrong(expected, dtype, result) is wrong
+
+
+def test_products_of_zeros_are_zero():
+    expected, dtype = summed_product([(0.0, 3.0), (-5.0, 0.0)], 0.0, "f64")
+    assert is_wrong(expected, dtype, 2.0**-1074)
+
+
+@pytest.mark.parametrize("element", ["f64", "f16", "f8E4M3FN"])
+def test_products_of_small_integers_are_exact_in_any_order(element):
+    expected, dtype = summed_product([(2.0, 1.0), (1.0, -4.0), (2.0, 1.0), (0.0, 3.0)], 0.5, element)
+    assert expected.exact[3].view(dtype)[0] == 0.5
+    assert is_wrong(expected, dtype, np.nextafter(dtype.type(0.5), dtype.type(1)))
+
+
+@pytest.mark.parametrize(
+    ("element", "count", "step"), [("f64", 2, 1), ("f64", 64, 4), ("f16", 256, 16), ("f8E4M3FN", 64, 32)]
+)
+def test_a_product_too_few_or_a_step_too_many_is_noticed(element, count, step):
+    rng = np.random.default_rng(count)
+    factors = held_array(rng.standard_normal((count, 2)), element).astype(float)
+    expected, dtype = summed_product([tuple(pair) for pair in factors], 1.0, element)
+    products = factors.prod(axis=1)
+    whole = 1 + products.sum()
+    assert not is_wrong(expected, dtype, whole)
+    assert is_wrong(expected, dtype, whole - products[np.abs(products).argmax()])
+    assert is_wrong(expected, dtype, whole + products[:step].sum())
+
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+@pytest.mark.parametrize(("terms", "result", "wrong"), [
+    ([3e38, -3e38, 3e38, -3e38], np.inf, False),
+    ([3e38, -3e38, 3e37, -1e37], np.inf, True),
+    ([3e38, 3e38, 3e38, 3e38], 1e38, True),
+    ([LARGEST, 2.0**102, 2.0**102, 2.0**102], LARGEST, False),  # a quarter of its last place three times
+])  # fmt: skip
+def test_products_whose_sum_overflows_in_some_order(terms, result, wrong):
+    expected, dtype = summed_product([(term, 1.0) for term in terms], 0.0, "f32")
+    assert is_wrong(expected, dtype, result) is wrong
+
+
+HALVES = (
+    load("x", "px", (4,), "f16")
+    + """
+  %s = reduce %x dim=0 identities=[0.000000e+00 : f16] : tile<4xf16> -> tile<f16>
+  (%a: tile<f16>, %b: tile<f16>) {
+    %c = addf %a, %b : tile<f16>
+    yield %c : tile<f16>
+  }
+  %r = reshape %s : tile<f16> -> tile<1xf16>"""
+    + store("r", "pr", (1,), "f16")
+)
+
+
+@pytest.mark.parametrize(("numbers", "result", "wrong"), [
+    ([4e4, -3e4, -3e4, 4e4], np.inf, False),  # 4e4 + 4e4 comes first
+    ([4e4, -3e4, 2e4, -3e4], np.inf, True),  # no order overflows
+    ([4e4, -3e4, 2e4, -3e4], -3e4, True),
+    ([4e4, 4e4, 4e4, 4e4], 65504.0, True),  # every order does
+])  # fmt: skip
+def test_sums_that_overflow_in_some_order(numbers, result, wrong):
+    module = parse_text(kernel({"px": "f16", "pr": "f16"}, HALVES))
+    inputs = derive_inputs(module, "k")
+    inputs.buffers[0].bytes.view(np.float16)[:4] = numbers
+    inputs.buffers[0].content = inputs.buffers[0].bytes.copy()
+    expected = Expectation(module, "k", inputs)
+    actual = [words.copy() for words in expected.exact]
+    actual[1].view(np.float16)[0] = result
+    assert bool(expected.compare(actual)) is wrong
+
+
+def test_an_element_too_few_or_twice_of_a_sum_that_may_overflow_elsewhere_is_noticed():
+    """64 of f16, whose parts stay in range."""
+    text = kernel(
+        {"px": "f16", "pr": "f16"}, HALVES.replace("4xf16", "64xf16").replace("=(4)", "=(64)").replace("[4]", "[64]")
+    )
+    module = parse_text(text)
+    inputs = derive_inputs(module, "k")
+    numbers = (np.random.default_rng(1).standard_normal(64) * 100).astype(np.float16)
+    inputs.buffers[0].bytes.view(np.float16)[:64] = numbers
+    inputs.buffers[0].content = inputs.buffers[0].bytes.copy()
+    expected = Expectation(module, "k", inputs)
+    whole, largest = numbers.astype(float).sum(), float(np.abs(numbers).max())
+    for result, wrong in ((whole, False), (whole + largest, True), (whole - largest, True)):
+        actual = [words.copy() for words in expected.exact]
+        actual[1].view(np.float16)[0] = result
         assert bool(expected.compare(actual)) is wrong

@@ -28,9 +28,13 @@ def test_nothing_is_overwritten(tmp_path):
     assert (tmp_path / "kernels/softmax.py").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["3d", "a b", "-x"])
-def test_a_package_must_be_able_to_bear_the_name(name, tmp_path):
-    with pytest.raises(InvalidInput, match=r"error\[init-name\]: '.*' is not the name of a project; use letters"):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [(name, "not the name of a project; name a folder of letters") for name in ("3d", "a b", "-x")]
+    + [("import", "a word of Python's")],
+)
+def test_a_package_must_be_able_to_bear_the_name(name, words, tmp_path):
+    with pytest.raises(InvalidInput, match=rf"error\[init-name\]: '.*' is {words}"):
         write_project(tmp_path / name, CUTILE)
     assert not (tmp_path / name).exists()
 

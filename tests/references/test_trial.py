@@ -82,6 +82,14 @@ INPUTS = {
     "one too few": (lambda: without("out"), "returned no 'out'"),
     "text": (lambda: given(x=np.array(["a"])), "returned 'x' with elements of type <U1"),
     "no array": (lambda: given(x=[1.0]), "returned 'x' as a list, not a NumPy array"),
+    "another type": (
+        lambda: given(x=np.zeros(3)),
+        "returned 'x' as a 1-d array of float64, and the row says a 1-d one of float32",
+    ),
+    "another rank": (
+        lambda: given(x=np.zeros((3, 1), "float32")),
+        "returned 'x' as a 2-d array of float32, and the row says a 1-d one of float32",
+    ),
     "no number": (lambda: given(a="2"), "returned 'a' as a str, not a number"),
     "no list": (lambda: given(parts=np.zeros(3)), "returned 'parts' as a ndarray, not a list of arrays"),
     "a list of numbers": (lambda: given(parts=[1]), "returned 'parts' as a list of other things than arrays"),
@@ -107,6 +115,7 @@ RESULTS = {
         lambda: {"y": np.ones(3, "float32")},
         "returned 'y', and the arrays are x, out, parts[0], parts[1], pair[1]",
     ),
+    "a list of numbers": (lambda: {"out": [1.0]}, "returned 'out' as a list, not a NumPy array"),
     "a number": (lambda: {"out": 1.0}, "returned 'out' as a float, not a NumPy array"),
     "another type": (
         lambda: {"out": np.ones(3)},
@@ -145,6 +154,22 @@ def test_what_a_function_raises_is_said_with_its_line():
     error = caught.value
     assert error.id == "reference-raised" and error.message.startswith("inputs of 'k': IndexError: only integers")
     assert error.location.line == fails.__code__.co_firstlineno + 1 and "\n" not in str(error)
+
+
+def test_a_tolerance_of_no_array_is_refused():
+    row = Reference("k", inputs=lambda rng: {"x": np.ones(2)}, reference=dict, grid=1, tolerance={"y": Tolerance(1, 1)})
+    with pytest.raises(InvalidInput, match="reference-tolerance.*names 'y', and the arrays are x; tolerance is"):
+        make_trial(row, __file__)
+
+
+def ends(rng):
+    raise SystemExit(3)
+
+
+def test_a_function_that_ends_the_process_is_said_as_well():
+    row = Reference("k", inputs=ends, reference=lambda values: values, grid=1)
+    with pytest.raises(InvalidInput, match="reference-raised.*SystemExit: 3"):
+        make_trial(row, __file__)
 
 
 ROWS = {

@@ -204,7 +204,7 @@ def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
         sys.modules[full_name] = module  # dataclasses look their module up by name
         try:
             loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise python_error(error, folder, Location(os.fspath(path))) from error
         yield module
 
@@ -381,7 +381,7 @@ __all__ = [
 
 
 # ---- errors ------------------------------------------------------------------------------------------------------
-def python_error(error: Exception, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
+def python_error(error: BaseException, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
     """What a Python failure says, at the deepest line below ``folder`` that took part in it."""
     if isinstance(error, InvalidInput):
         return error
@@ -396,12 +396,12 @@ def python_error(error: Exception, folder: str, fallback: Location, prefix: str 
     )
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     text = getattr(error, "message", None) or getattr(error, "msg", None) or str(error)
     return f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"
 
 
-def _locate(error: Exception, folder: str) -> Location | None:
+def _locate(error: BaseException, folder: str) -> Location | None:
     if isinstance(error, SyntaxError) and error.filename:
         return Location(shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
     loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called

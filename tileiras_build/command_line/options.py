@@ -94,12 +94,21 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
 
 
+def _positive(text: str, what: str) -> int:
+    with suppress(ValueError):
+        if (number := int(text)) > 0:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of {what}")
+
+
 def _steps(text: str) -> int:
     """A positive number of operations."""
-    with suppress(ValueError):
-        if (steps := int(text)) > 0:
-            return steps
-    raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of operations")
+    return _positive(text, "operations")
+
+
+def _processes(text: str) -> int:
+    """A positive number of processes."""
+    return _positive(text, "processes")
 
 
 def add_dis(parser: argparse.ArgumentParser) -> None:
@@ -190,6 +199,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     from ..cutile.settings import TUNE
 
     _add_launch(parser, "FILE", "Tile IR bytecode (.tilebc), or a script (.py)")
+    parser.add_argument("-m", "--module", action="store_true", help="FILE is a module's name, as of python -m")
     parser.add_argument("-o", "--output", metavar="DIR", help="write the arrays after the run as .npy files")
     script = parser.add_argument_group("a script that calls ct.launch", "its own arguments follow after --")
     script.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="the emulator (default), or a GPU")
@@ -204,9 +214,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     what = "end a launch that takes longer (CPU; default: never)"
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
     what = "processes that share the blocks of a launch at most (CPU; default: as many as make it shorter)"
-    script.add_argument("--jobs", type=_steps, metavar="N", help=what)
+    script.add_argument("--jobs", type=_processes, metavar="N", help=what)
     script.add_argument("--profile", action="store_true", help="show what each kernel did (CPU)")
-    script.add_argument("--json", metavar="FILE", help="write the profile as JSON")
+    script.add_argument("--json", metavar="FILE", help="the same, and write it as JSON")
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:

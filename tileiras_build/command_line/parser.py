@@ -55,6 +55,9 @@ def _examples(indent: str, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join(["examples:", *lines])
 
 
+_OWN = {"run": "; a script's own arguments follow after --"}
+
+
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The options of a command line, without the program's name; ends the program where it is wrong."""
     row = find(words[0]) if words else None
@@ -65,8 +68,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         of_command = parser_of(parser, row)
         if unknown := next(_unknown_options(of_command, words[1:]), None):
             known = [name for name in of_command._option_string_actions if name.startswith("--")]
-            of_command.error(f"there is no option {unknown}; {one_of(unknown, known)}")
-    return parser.parse_args(words)
+            of_command.error(f"there is no option {unknown}; {one_of(unknown, known)}{_OWN.get(row.name, '')}")
+    options, others = parser.parse_known_args(words)
+    if others:
+        (parser if row is None else of_command).error(
+            f"unrecognized arguments: {' '.join(others)}{_OWN.get(words[0], '')}"
+        )
+    return options
 
 
 def parser_of(parser: argparse.ArgumentParser, row: Command) -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,7 +39,7 @@ def _inputs(options: argparse.Namespace, module, entry: str, run: Callable):
 
 def run_file(options: argparse.Namespace) -> int:
     """``run FILE --grid X,Y,Z --arg A ...``: run a kernel in the interpreter and show what it leaves in memory."""
-    if Path(options.file).suffix == ".py":
+    if options.module or _is_script(Path(options.file)):
         return run_script(options)
     from ..interpreter import run_inputs
     from ..interpreter.arguments import save_buffers
@@ -55,18 +56,39 @@ def run_file(options: argparse.Namespace) -> int:
     return 0
 
 
+def _is_script(path: Path) -> bool:
+    """Whether it is Python's by its name, or by the first line that Unix runs it by."""
+    if path.suffix == ".py" or not path.is_file():
+        return path.suffix == ".py"
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
+
+
 def run_script(options: argparse.Namespace) -> int:
     """``run SCRIPT.py --device cpu --sm sm_90 [-- ARG …]``: run a script whose kernels are compiled here; its exit code."""
-    from ..cutile.run import run_script
+    from ..cutile.run import module, run_program, script
     from ..cutile.settings import Settings
     from .options import DEFAULT_TARGET
 
+    _refuse_of_kernels(options)
+    program = (module if options.module else script)(options.file, options.words)
     sm = options.sm or (DEFAULT_TARGET if options.device == "cpu" else None)
     settings = Settings(
-        options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json,
-        options.tune, options.init_check, _tuning(options),
+        options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile or bool(options.json),
+        options.json, options.tune, options.init_check, _tuning(options),
     )  # fmt: skip
-    return run_script(options.file, options.words, settings)
+    return run_program(program, settings, atexit.register if options.ends_process else None)
+
+
+def _refuse_of_kernels(options: argparse.Namespace) -> None:
+    """Raise InvalidInput[run-script] for options that are of a kernel's file, which a script would not notice."""
+    for name in ("entry", "grid", "arg", "output"):
+        if getattr(options, name):
+            message = f"--{name} is of a kernel in bytecode, and {options.file} is a script"
+            raise InvalidInput("run-script", message, remedy="give its own arguments after --")
+    if options.json and not Path(options.json).absolute().parent.is_dir():
+        message = f"the profile cannot be written: there is no folder {Path(options.json).parent}"
+        raise InvalidInput("run-script", message, remedy="make the folder first")
 
 
 def _tuning(options: argparse.Namespace) -> dict[str, int]:

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bytecode.signature import Argument
-from ..errors import Unsupported
+from ..errors import InvalidInput, Unsupported
+from ..manifest_words import STORED, UPDATED
 from ..runtime.arguments import ArrayView
+
+if TYPE_CHECKING:
+    from ..launch_manifest import Parameter
 
 View = Callable[[object], ArrayView]
 Number = bool | int | float
@@ -62,11 +67,13 @@ def flatten(names: Sequence[str], signature: Any, arguments: Sequence[object], v
 def _values(name: str, constraint: Any, argument: Any, view: View) -> Iterator[Value]:
     kind = type(constraint).__name__
     if kind == "ArrayConstraint":
-        yield Array(name, view(argument))
+        with told_of(name):
+            yield Array(name, view(argument))
     elif kind == "ScalarConstraint":
         yield Scalar(name, argument)
     elif kind == "ListConstraint":
-        yield ArrayTable(name, tuple(view(one) for one in argument))
+        with told_of(name):
+            yield ArrayTable(name, tuple(view(one) for one in argument))
     else:
         for part_name, part, inner in parts_of(name, constraint, argument):
             yield from _values(part_name, part, inner, view)
@@ -124,6 +131,30 @@ def numbers_of(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> I
             yield from (value.view.address, *value.view.shape, *value.view.strides)
         else:
             yield from (place(value), len(value.views))
+
+
+@contextmanager
+def told_of(name: str | None) -> Iterator[None]:
+    """What is said of a value that is no argument of a kernel begins with the parameter's name."""
+    try:
+        yield
+    except InvalidInput as error:
+        if error.id != "launch-argument":
+            raise
+        raise InvalidInput(error.id, f"argument {name}: {error.message}", remedy=error.remedy) from None
+
+
+def refuse_read_only(kernel: str, parameters: Sequence[Parameter], values: Sequence[Value]) -> None:
+    """Raise InvalidInput[launch-read-only] for an array that nobody may write, and that the kernel writes."""
+    place = 0
+    for value in values:
+        if isinstance(value, Array):
+            if value.view.readonly and parameters[place].access in (STORED, UPDATED):
+                message = f"kernel {kernel} writes {value.name}, which is read-only"
+                raise InvalidInput("launch-read-only", message, remedy="pass an array to write")
+            place += 1 + 2 * len(value.view.shape)
+        else:
+            place += 2 if isinstance(value, ArrayTable) else 1
 
 
 _HOST = 1  # kDLCPU

@@ -22,7 +22,8 @@ FOLDER = Path(__file__).resolve().parent / "inherited"
 
 def environment(settings: Settings) -> dict[str, str]:
     """The variables of processes that are to be under a device; of many, so that each launches in one process by default."""
-    settings = replace(settings, jobs=settings.jobs or 1)
+    if settings.device == "cpu":
+        settings = replace(settings, jobs=settings.jobs or 1)
     path = os.pathsep.join(filter(None, (str(FOLDER), os.environ.get("PYTHONPATH"))))
     return {CUTILE_INHERITED.name: json.dumps(asdict(settings)), "PYTHONPATH": path}
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .tracebacks import shorten
+
 if TYPE_CHECKING:
     from .session import Session
 
+__tracebackhide__ = True  # from pytest: what its users want to see is their own call
 KEPT = "_tileiras_build"
 """An attribute of kernels, what a session keeps of each: it goes when the kernel goes."""
 session: Session | None = None
@@ -41,8 +44,13 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
                 return
             except Exception:
                 pass  # whatever it is, what follows finds it again, and says more
-        now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
+        try:
+            now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
+        except BaseException as error:
+            shorten(error)
+            raise
 
+    launch.__qualname__, launch.__doc__ = "launch", own.__doc__ or launch.__doc__
     return launch
 
 

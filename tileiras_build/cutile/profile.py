@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +55,7 @@ class Row:
         }  # fmt: skip
 
     def cells(self) -> tuple[str, ...]:
-        """A line of the table."""
+        """A line of the table, behind the kernel's name."""
         counts = self.counters
         each = f"{counts.sectors / counts.requests:.1f}" if counts.requests else "-"
         numbers = (
@@ -63,7 +64,7 @@ class Row:
         )  # fmt: skip
         shared = counts.shared_read + counts.shared_written
         rest = (counts.bulk_copies, shared, sum(counts.bank_conflicts.values()))
-        return name_of(self.entry), *map(_grouped, numbers), each, *map(_grouped, rest)
+        return *map(_grouped, numbers), each, *map(_grouped, rest)
 
 
 def _grouped(number: int) -> str:
@@ -85,12 +86,25 @@ class Profile:
 
     def table(self) -> str:
         """One line for each kernel, and below it its instructions by kind."""
-        text = [table_text(COLUMNS, [row.cells() for row in self.rows.values()])]
+        names = self._names()
+        text = [
+            table_text(COLUMNS, [(name, *row.cells()) for name, row in zip(names, self.rows.values(), strict=True)])
+        ]
         kinds = [
-            (name_of(row.entry), *(_grouped(row.counters.instructions.get(kind, 0)) for kind in KINDS))
-            for row in self.rows.values()
+            (name, *(_grouped(row.counters.instructions.get(kind, 0)) for kind in KINDS))
+            for name, row in zip(names, self.rows.values(), strict=True)
         ]
         return "\n\n".join([*text, table_text(("instructions of", *KINDS), kinds)])
+
+    def _names(self) -> list[str]:
+        """The kernels', numbered where one was compiled for several kinds of arguments."""
+        plain = [name_of(entry) for entry in self.rows]
+        seen: Counter[str] = Counter()
+        names = []
+        for name in plain:
+            seen[name] += 1
+            names.append(f"{name} #{seen[name]}" if plain.count(name) > 1 else name)
+        return names
 
     def write(self, file: str | None) -> None:
         """The table to standard error, for standard output is the script's; JSON to ``file``."""

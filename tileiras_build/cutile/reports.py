@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..emulator import faults
 from ..emulator.lines import source_of
 from ..errors import InternalError, InvalidInput, Location, TileirasError, Unsupported
+from .stand_ins.arrays import GUARD
 
 if TYPE_CHECKING:
     from .compiled import Compiled
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 NEAR = 1 << 24  # bytes: an address further than this from every array is told as a number
 OUTSIDE = "address outside mapped memory"
+REMEDIES = {faults.TIME_LIMIT: "look for a loop that does not end, or allow more time"}
 
 
 class KernelFault(InvalidInput):
@@ -24,6 +26,10 @@ class KernelFault(InvalidInput):
     kernel: str
     block: tuple[int, int, int] | None
     fault: faults.EmulatorFault
+
+    def __reduce__(self):
+        # It crosses the pools of processes that a program or a test suite has.
+        return (*super().__reduce__(), vars(self))
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,21 @@ class NamedArray:
         return max(self.array.base - address, address - self.array.base - self.array.size + 1, 0)
 
 
+@dataclass(frozen=True)
+class NamedList(NamedArray):
+    """The table of a list of arrays; ``array`` is its memory, of which only what lies about it is told apart."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f'list "{self.name}" of {self.count} array{"s" * (self.count != 1)}'
+
+    def distance(self, address: int) -> int:
+        """0 for all that can be nothing else."""
+        far = super().distance(address)
+        return 0 if far <= GUARD else far + NEAR
+
+
 def name_of(entry: str) -> str:
     """The kernel that an entry point was compiled of: cuTile puts ``_K`` and the arguments' kinds behind its name."""
     return entry.rpartition("_K")[0] or entry
@@ -55,9 +76,8 @@ def explain(error: faults.EmulatorError, compiled: Compiled, arrays: Sequence[Na
         return InternalError("emulator", f"kernel {kernel}: {error}")
     block = error.thread[0] if error.thread else None
     where = f"kernel {kernel}" + (f", block {tuple(int(at) for at in block)}" if block else "")
-    made = KernelFault(
-        f"kernel-{error.kind}", f"{where}: {_what(error, arrays)}", location=_location(compiled.ptx, error)
-    )
+    message, location = f"{where}: {_what(error, arrays)}", _location(compiled.ptx, error)
+    made = KernelFault(f"kernel-{error.kind}", message, location=location, remedy=REMEDIES.get(error.kind))
     made.kernel, made.block, made.fault = kernel, block, error
     return made
 
@@ -76,9 +96,24 @@ def _what(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
         return f"{_does(fault)} {_place(fault, arrays)}; {fault.message}"
     if fault.kind == faults.MISALIGNED:
         return f"{_does(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"
-    if fault.kind in (faults.TIME_LIMIT, faults.ASSERTION, faults.DEADLOCK):
+    if fault.kind == faults.ASSERTION:
+        return fault.message.rpartition(" (")[0]  # the place stands before
+    if fault.kind in (faults.TIME_LIMIT, faults.DEADLOCK):
         return fault.message
     return f"{fault.message} (PTX line {fault.line}: {fault.instruction})"
+
+
+def _part(array: Description, address: int) -> str:
+    """What lies at an address in an array's memory: an element, or a byte of what the array is a view of."""
+    index = array.index_at(address)
+    return f"byte {address - array.base}" if index is None else f"element [{', '.join(map(str, index))}]"
+
+
+def _shared(found: NamedArray, arrays: Sequence[NamedArray], address: int) -> str:
+    """Whose memory it is besides, for a kernel may have been given an array twice."""
+    names = {one.name: None for one in arrays if not one.distance(address)}  # in the order of the parameters
+    names.pop(found.name)
+    return f", which is memory of {' and '.join(names)} as well" if names else ""
 
 
 def _does(fault: faults.EmulatorFault) -> str:
@@ -97,6 +132,7 @@ def _place(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
         return f"{-offset} bytes before the start of {nearest}"
     if offset < nearest.array.size:
         inside = nearest.array.size - offset
-        return f"at byte {offset} of {nearest}" + (", beyond its end" if fault.size > inside else "")
+        beyond = ", beyond its end" if fault.size > inside else ""
+        return f"at {_part(nearest.array, address)} of {nearest}{_shared(nearest, arrays, address)}{beyond}"
     past = offset - nearest.array.size
     return f"{past} bytes past the end of {nearest}" if past else f"right after the end of {nearest}"

@@ -1,7 +1,7 @@
 """``tileiras-build run script.py --device cpu --sm 90``: a script that calls ``ct.launch``, unchanged, on a device of ours.
 
-The script runs as ``__main__`` with its own ``sys.argv`` and folder. Python processes that it starts are under the same device
-(``inherited/sitecustomize.py``).
+The script, or a module as of ``python -m``, runs as ``__main__`` with its own ``sys.argv`` and folder. Threads that outlive it, and what
+it leaves to ``atexit``, are under the device too, and so are Python processes that it starts (``inherited/sitecustomize.py``).
 """
 
 from __future__ import annotations
@@ -9,59 +9,108 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from ..errors import InvalidInput, TileirasError
 from .settings import Settings
+from .tracebacks import is_ours, without
 
-PACKAGE = str(Path(__file__).resolve().parent)
+_INTERRUPTED = 130
 
 
-def run_script(script: str, words: Sequence[str], settings: Settings) -> int:
-    """Run a script; its exit code. Raises InvalidInput where there is none, or for what ``enable`` refuses."""
+@dataclass(frozen=True)
+class Program:
+    """What is run: ``words`` for its ``sys.argv``, the folder that its imports are looked for in first, and how it starts."""
+
+    words: tuple[str, ...]
+    folder: str
+    start: Callable[[], object]
+
+
+def script(file: str, words: Sequence[str]) -> Program:
+    """A file. Raises InvalidInput where there is none."""
+    path = Path(file)
+    if not path.is_file():
+        raise InvalidInput("run-script", f"{file} is no file", remedy="name a Python script, or a module after -m")
+    return Program((file, *words), str(path.resolve().parent), lambda: runpy.run_path(file, run_name="__main__"))
+
+
+def module(name: str, words: Sequence[str]) -> Program:
+    """A module, or a package with a ``__main__``, in the current folder or installed."""
+    start = lambda: runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return Program((name, *words), os.getcwd(), start)
+
+
+def run_program(program: Program, settings: Settings, at_end: Callable[[Callable[[], object]], object] | None) -> int:
+    """Run a program; its exit code. Raises InvalidInput for what ``enable`` refuses.
+
+    ``at_end`` is called with what is to be done when nothing of the program can run any more, as ``atexit.register`` is; where it is
+    None that is as soon as the program has returned.
+    """
     from . import disable, enable
     from .inherit import inherited
 
-    path = Path(script)
-    if not path.is_file():
-        raise InvalidInput("run-script", f"{script} is no file", remedy="name a Python script")
-    options = settings.options()
+    options, ending = settings.options(), ExitStack()
     if settings.profile:
         from .profile import Profile
 
         options["profile"] = profile = Profile()
+        ending.callback(lambda: _written(lambda: profile.write(settings.json)))
     enable(settings.sm, device=settings.device, **options)
+    ending.callback(disable)
+    ending.enter_context(inherited(settings))
+    ending.enter_context(_as_main(program))
+    if at_end is not None:
+        at_end(ending.close)  # before the program registers anything, so that it is done after that
+        return _run(program)
+    with ending:
+        return _run(program)
+
+
+@contextmanager
+def _as_main(program: Program) -> Iterator[None]:
+    """What Python gives a program; its threads show their errors as it does itself."""
+    before = sys.argv, sys.path[:], threading.excepthook
+    sys.argv, sys.path[0:0] = list(program.words), [program.folder]
+    threading.excepthook = _show_of_thread
     try:
-        with inherited(settings):
-            code = _run(path, words)
+        yield
     finally:
-        disable()
-    if settings.profile:
-        profile.write(settings.json)
-    return code
+        sys.argv, sys.path[:], threading.excepthook = before
 
 
-def _run(path: Path, words: Sequence[str]) -> int:
-    """The exit code of a script, whose errors are shown as Python shows them."""
-    before = sys.argv, sys.path[:]
-    sys.argv, sys.path[0:0] = [str(path), *words], [str(path.resolve().parent)]
+def _run(program: Program) -> int:
+    """The exit code of a program, whose errors are shown as Python shows them."""
     try:
-        runpy.run_path(str(path), run_name="__main__")
+        program.start()
     except SystemExit as error:
         return _exit_code(error)
-    except KeyboardInterrupt:
-        return 130
-    except BaseException as error:  # whatever it is, it is the script's, and Python would end with 1
+    except BaseException as error:  # whatever it is, it is the program's, and Python would end with 1
         sys.stdout.flush()
         _show(error)
-        return error.exit_code if isinstance(error, TileirasError) else 1
+        return _code(error)
     finally:
-        sys.argv, sys.path[:] = before
         _flush()
     return 0
+
+
+def _code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return _INTERRUPTED
+    return error.exit_code if isinstance(error, TileirasError) else 1
+
+
+def _written(write: Callable[[], None]) -> None:
+    """The program has ended by now, with an exit code of its own: what cannot be written is said, and no more."""
+    try:
+        write()
+    except TileirasError as error:
+        print(error, file=sys.stderr)
 
 
 def _flush() -> None:
@@ -87,29 +136,21 @@ def _show(error: BaseException) -> None:
     shown: BaseException | None = error
     while shown is not None and id(shown) not in seen:
         seen.add(id(shown))
-        shown.__traceback__ = _without_ours(shown.__traceback__)
+        shown.__traceback__ = without(shown.__traceback__, is_ours)
         shown = shown.__cause__ or shown.__context__
-    if not isinstance(error, TileirasError):
+    if sys.excepthook is not sys.__excepthook__:  # the program's own
+        sys.excepthook(type(error), error, error.__traceback__)
+    elif not isinstance(error, TileirasError):
         traceback.print_exception(error)
-        return
-    if error.__traceback__ is not None:
-        print("Traceback (most recent call last):", file=sys.stderr)
-        traceback.print_tb(error.__traceback__)
-    print(error, file=sys.stderr)
+    else:
+        if error.__traceback__ is not None:
+            print("Traceback (most recent call last):", file=sys.stderr)
+            traceback.print_tb(error.__traceback__)
+        print(error, file=sys.stderr)
 
 
-def _without_ours(found: TracebackType | None) -> TracebackType | None:
-    """A traceback whose frames are all of the script, and of what it uses."""
-    frames = []
-    while found is not None:
-        frames.append(found)
-        found = found.tb_next
-    kept = None
-    for frame in reversed(frames):  # in a loop: the script may have failed of too deep a recursion
-        if not _is_ours(frame.tb_frame.f_code.co_filename):
-            kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return kept
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith((os.path.dirname(PACKAGE) + os.sep, "<frozen runpy>", "<frozen importlib"))
+def _show_of_thread(found: threading.ExceptHookArgs) -> None:
+    """The same for a thread, which Python lets end."""
+    if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
+        print(f"Exception in thread {found.thread.name if found.thread else '?'}:", file=sys.stderr)
+        _show(found.exc_value)

@@ -144,8 +144,9 @@ class Session:
 
     def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
         """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
+        shown = self.device.shown(self.cutile.parameter_names(kernel), arguments)
         try:
-            return self.cutile.signature(kernel, self.device.shown(arguments))
+            return self.cutile.signature(kernel, shown)
         except (BufferError, RuntimeError, ValueError) as error:
             own = self.device.has_own_memory
             name = host_array(self.cutile.parameter_names(kernel), arguments) if own else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 LAUNCH, COMPILE = TUNE = ("launch", "compile")
 """What ``ct.tune`` does with each configuration where no GPU is timed: launch it once, or no more than compile it."""
@@ -25,6 +25,10 @@ class Settings:
     tuning: Mapping[str, int] = field(default_factory=dict)
 
     def options(self) -> dict[str, object]:
-        """What ``enable`` takes."""
-        names = ("race_check", "time_limit", "jobs", "tune", "init_check") if self.device == "cpu" else ()
-        return {name: value for name, value in asdict(self).items() if name in names} | dict(self.tuning)
+        """What ``enable`` takes; a GPU has none of the emulator's options, and refuses those that somebody asks for."""
+        names = ("race_check", "time_limit", "jobs", "tune", "init_check")
+        asked = {name: getattr(self, name) for name in names if self.device == "cpu" or self._differs(name)}
+        return asked | dict(self.tuning)
+
+    def _differs(self, name: str) -> bool:
+        return getattr(self, name) != type(self).__dataclass_fields__[name].default

@@ -12,13 +12,14 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, Location, Unsupported
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 PACKAGE = "cuda-tile"
 INSTALL = "pip install 'cuda-tile==1.7.0'"
+_NO_SOURCE = ("could not get source code", "source code not available")  # inspect says so
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,15 @@ class Cutile:
 
     def export(self, kernel: Any, signature: Any, target: str) -> Exported:
         """The bytecode of a kernel; raises what cuTile's front end raises."""
-        made = self.compile.compile_tile(
-            kernel._annotated_function, (signature,), target, kernel._compiler_options,
-            bytecode_version=self.bytecode_version, return_bytecode=True, return_cubin=False,
-        )  # fmt: skip
+        try:
+            made = self.compile.compile_tile(
+                kernel._annotated_function, (signature,), target, kernel._compiler_options,
+                bytecode_version=self.bytecode_version, return_bytecode=True, return_cubin=False,
+            )  # fmt: skip
+        except OSError as error:
+            if str(error) in _NO_SOURCE:
+                raise _no_source(kernel) from None
+            raise
         return Exported(bytes(made.bytecode), made.kernel_signatures[0].symbol)
 
     def options(self, kernel: Any) -> Any:
@@ -146,6 +152,14 @@ class Cutile:
         """What the Python function calls its parameters."""
         code = kernel._pyfunc.__code__
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _no_source(kernel: Any) -> InvalidInput:
+    code = kernel._pyfunc.__code__
+    message = f"cuTile reads a kernel's source, and Python has none of {code.co_name}"
+    where = Location(code.co_filename, code.co_firstlineno, 1)
+    remedy = "put it into a file, or where code is made by exec, its lines into linecache.cache"
+    return InvalidInput("cutile-source", message, location=where, remedy=remedy)
 
 
 def _twin_class(base: type) -> type:

@@ -26,6 +26,8 @@ FINDINGS = {
     "right where ptxas makes copies of registers disappear (9.7.15.7)",
     "registers-differ": "the warps of a warpgroup change to different register counts with `setmaxnreg`, or not in turn; "
     "the change is a hint (9.7.19.5)",
+    "tensor-not-fenced": "tensor memory that other threads use, over a synchronisation with no `tcgen05.fence` on one of its "
+    "sides; ptxas moves none of these instructions over a wait (9.7.16.6.4)",
 }
 FAULT, WARNING, SILENT = WAYS = ("fault", "warning", "silent")
 

@@ -10,10 +10,9 @@ Rules beside:
 - writing the value that is already there is no race; atomics are exempt; cp.async writes where it is issued;
 - between lanes of a warp, bar.warp.sync, and every barrier of the warp, orders;
 - the async proxy (bulk copies, operands of wgmma, tcgen05.mma and .cp) sees writes of ordinary stores only over a fence.proxy.async: a second
-  vector clock counts what also passed one, on either side of the synchronisation;
-- of columns of tensor memory each warp's last tcgen05.ld or .st counts: a product or copy that writes there must come after it.
+  vector clock counts what also passed one, on either side of the synchronisation.
 
-``race_clocks.py`` keeps the clocks; this file what they say of accesses.
+``race_clocks.py`` keeps the clocks; this file what they say of accesses, ``tensor_races.py`` of those to tensor memory.
 """
 
 from __future__ import annotations
@@ -21,63 +20,21 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import RACE, EmulatorFault
-from .race_clocks import FENCED, ORDER, Clocks
+from .race_clocks import FENCED, ORDER
 from .shadow import Shadow
-from .tensor import COLUMNS
+from .tensor_races import TensorRaces
 
 MANY, ASYNC = 32, 33  # in the place of a lane
 _LANES = 64  # a reader or writer is agent * 64 + lane
 
 
-class Races(Clocks):
+class Races(TensorRaces):
     def __init__(self, machine):
         super().__init__(machine)
-        self.tensor_clock = np.zeros((machine.ctas, self.warps), np.int32)  # of each warp's last tcgen05.ld or .st
-        self.column_clock = None  # the same by halves and columns
         self.groups: dict[tuple, list] = {}  # (cta, warpgroup) -> clock after each committed group of products
         self.shadow = Shadow(machine.ctas * machine.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
-
-    # -- tensor memory -------------------------------------------------------------------------------
-    def tensor_moved(self, ctas, warps) -> None:
-        """Warps read or write tensor memory with tcgen05.ld or .st."""
-        self.tensor_clock[ctas, warps] = self.clock(ctas, warps)
-
-    def tensor_columns(self, span, ctas, warps) -> None:
-        """Warps of CTAs (n) read or write columns of tensor memory with tcgen05.ld or .st."""
-        if self.column_clock is None:
-            self.column_clock = np.zeros((self.machine.ctas, self.warps, 2, COLUMNS), np.int32)
-        clock = np.reshape(self.clock(ctas, warps), (-1, 1, 1))
-        self.column_clock[ctas, warps, span.halves, span.first : span.last] = clock
-
-    def tensor_overwritten(self, ins, spans, sides, ctas, tid: int) -> None:
-        """Thread ``tid`` of CTAs issues an operation that writes a span of each side: accesses of warps come before it."""
-        if self.column_clock is None:
-            return
-        for span, side in zip(spans, sides):
-            for cta, other in zip(ctas.tolist(), side.tolist()):
-                first = int(self.first_agent[other])
-                known = self.known[cta, tid // 32, ORDER, first : first + self.warps]
-                clocks = self.column_clock[other][:, span.halves, span.first : span.last]
-                late = np.flatnonzero(clocks.reshape(self.warps, -1).max(axis=1) > known)
-                if late.size:
-                    raise EmulatorFault(
-                        f"race on tensor memory: nothing orders what warp {late[0]} does in columns {span.first} to "
-                        f"{span.last - 1} before this operation writes there",
-                        instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, tid), kind=RACE,
-                    )  # fmt: skip
-
-    def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
-        """A warp frees what it has with the peer CTA, whose accesses it must come after (PTX ISA 9.0, table 47)."""
-        first = int(self.first_agent[peer])
-        known = self.known[cta, warp, ORDER, first : first + self.warps]
-        late = np.flatnonzero(self.tensor_clock[peer] > known)
-        if late.size:
-            raise EmulatorFault(
-                f"race on tensor memory: warp {late[0]} of the peer CTA may still access what this frees for both",
-                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), kind=RACE,
-            )  # fmt: skip
 
     # -- ordinary accesses ---------------------------------------------------------------------------
     def access(self, site, start, flat, writes: bool, data) -> None:

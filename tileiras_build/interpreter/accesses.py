@@ -88,7 +88,8 @@ def _add_floats(frame: Frame, old: np.ndarray, new: np.ndarray, element_type: At
         return frame.choice.relative(total, element_type, 1)
     form = FORMATS[element_type]
     size = np.abs(to_float64(old, element_type)) + np.abs(to_float64(new, element_type))
-    return frame.choice.spread(total, element_type, size * form.epsilon + 2.0**form.least_exponent)
+    amount = np.where(size > 0, size * form.epsilon + 2.0**form.least_exponent, 0)
+    return frame.choice.spread(total, element_type, amount)
 
 
 MODES: dict[AtomicRMWMode, Callable] = {

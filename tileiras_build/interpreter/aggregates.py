@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ..dialects.cuda_tile.base import TileOperation
+from ..dialects.cuda_tile.elementwise import RoundedFloatBinary
+from ..dialects.cuda_tile.enums import RoundingMode
 from ..dialects.cuda_tile.ops_control import ReduceOp, ScanOp, YieldOp
 from ..dialects.cuda_tile.ops_conversion import (
     BitcastOp,
@@ -25,12 +27,13 @@ from ..dialects.cuda_tile.ops_conversion import (
     PtrToPtrOp,
     TruncIOp,
 )
-from ..dialects.cuda_tile.ops_float import FLOAT_OPS
+from ..dialects.cuda_tile.ops_float import FLOAT_OPS, AddFOp, MulFOp
 from ..dialects.cuda_tile.ops_integer import INTEGER_OPS
 from ..dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, OffsetOp, SelectOp
 from ..dialects.narrowing import expect
-from .formats import element_of, held
+from .formats import FORMATS, element_of, held, to_float64
 from .machine import Frame, handles
+from .sums import Extremes, of_any_order, of_neighbors, open_products, open_sums
 
 Tiles = tuple[np.ndarray, ...]
 ELEMENTWISE: frozenset[type[TileOperation]] = frozenset((*FLOAT_OPS, *INTEGER_OPS)) | {
@@ -78,15 +81,47 @@ def _pick_split(frame: Frame) -> Callable[[Tiles], tuple[list, list]]:
     return SPLITS[0] if frame.choice.random is None else SPLITS[frame.choice.random.integers(2)]
 
 
+# What joins elements -> where its results depend on the order by more than roundings (``sums.py``).
+OPENED: dict[type[Operation], Callable[..., np.ndarray]] = {AddFOp: open_sums, MulFOp: open_products}
+
+
+def _open_overflow(frame: Frame, op, tiles: Tiles, results: Tiles, extremes: Extremes) -> Tiles:
+    """``results``, or what they are where only some orders of the elements overflow on the way."""
+    opened = []
+    for joined, tile, result, operand in zip(_joined(op.body.block), tiles, results, op.operands, strict=True):
+        where = np.zeros((), bool)
+        if joined is not None:
+            is_nearest = joined.rounding_mode.data is RoundingMode.NEAREST_EVEN
+            element_type = element_of(operand)
+            values = to_float64(tile, element_type)
+            where = OPENED[type(joined)](values, FORMATS[element_type], extremes, is_nearest)
+        end = frame.choice.overflow if isinstance(joined, AddFOp) else frame.choice.fill
+        opened.append(end(result, where))
+    return tuple(opened)
+
+
+def _joined(block: Block) -> list[RoundedFloatBinary | None]:
+    """The sum or product of its two arguments that each result of a region is, where it is one."""
+    pairs = zip(block.args[0::2], block.args[1::2], strict=True)
+    owners = [value.owner for value in expect(YieldOp, block.last_op).operands]
+    return [
+        owner
+        if isinstance(owner, RoundedFloatBinary) and type(owner) in OPENED and set(owner.operands) == set(pair)
+        else None
+        for owner, pair in zip(owners, pairs, strict=True)
+    ]
+
+
 @handles(ReduceOp)
 def reduce(frame: Frame, op: ReduceOp):
-    tiles, merged = _along_first(frame, op), 1
+    whole, merged = _along_first(frame, op), 1
+    tiles = whole
     split = _pick_split(frame)
     while len(tiles[0]) > 1:
         merged *= 2
         earlier, later = split(tiles)
         tiles = _nested(frame, partial(_combine, frame, op.body.block, earlier, later), merged)
-    return tuple(tile[0] for tile in tiles)
+    return _open_overflow(frame, op, whole, tuple(tile[0] for tile in tiles), of_any_order)
 
 
 def _scan_in_turn(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
@@ -105,6 +140,7 @@ def scan(frame: Frame, op: ScanOp):
     backward = bool(op.reverse.value.data)
     if backward:
         tiles = tuple(tile[::-1] for tile in tiles)
+    whole = tiles
     if frame.choice.random is not None and frame.choice.random.integers(2):
         tiles, step = _scan_in_turn(frame, op.body.block, tiles), len(tiles[0])
     while step < len(tiles[0]):
@@ -112,6 +148,7 @@ def scan(frame: Frame, op: ScanOp):
         joined = _nested(frame, partial(_combine, frame, op.body.block, earlier, later), 2 * step)
         tiles = tuple(np.concatenate([tile[:step], part]) for tile, part in zip(tiles, joined))
         step *= 2
+    tiles = _open_overflow(frame, op, whole, tiles, of_neighbors)
     if backward:
         tiles = tuple(tile[::-1] for tile in tiles)
     return tuple(np.moveaxis(tile, 0, op.dim.value.data) for tile in tiles)

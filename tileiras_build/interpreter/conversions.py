@@ -42,6 +42,7 @@ from .formats import (
     word,
 )
 from .integers import PROMISES, to_int64, wrap
+from .jitter import units
 from .machine import Frame, handles
 from .rounding import add_to_odd, quantize
 
@@ -159,8 +160,7 @@ def float_to_float(frame: Frame, op: FToFOp):
     if after == F8E8M0:  # it has no zero: the smallest power stands for it
         rounded = np.where(np.abs(rounded) < 2.0**-127, 2.0**-127, rounded)
     if frame.is_doubtful(op.from_):  # an error before can turn the rounding around
-        unit = np.maximum(np.abs(rounded) * form.epsilon, form.tiny)
-        rounded = frame.choice.move(rounded, np.where(rounded == wide, 0, unit), after)
+        rounded = frame.choice.move(rounded, np.where(rounded == wide, 0, units(rounded, form)), after)
     result = from_float64(rounded, after)
     open_ = np.isnan(wide) if not form.has_nan else np.zeros(np.shape(wide), bool)
     if not form.signed:

@@ -41,6 +41,7 @@ from ..dialects.cuda_tile.ops_float import (
 )
 from .formats import F32, F64, FORMATS, element_of, from_float64, from_words, to_float64, to_words
 from .integers import COMPARISONS, element, to_int64
+from .jitter import units
 from .machine import Frame, handles
 from .rounding import compute, flush, quantize
 
@@ -182,21 +183,20 @@ def _round_function(frame: Frame, op, row: Function, wide: list[np.ndarray]) -> 
 
 def _moved(frame: Frame, op, row: Function, wide: list[np.ndarray], value: np.ndarray) -> np.ndarray:
     if element(op) == F64:
-        return frame.choice.move(value, np.abs(value) * FORMATS[F64].epsilon * row.wide_ulps, F64)
+        return frame.choice.move(value, units(value, FORMATS[F64]) * row.wide_ulps, F64)
     approximate = "rounding_mode" in op.properties and op.rounding_mode.data is RoundingMode.APPROX
     ulps: float | np.ndarray = row.ulps
     if approximate and row.approximate_ulps is not None:
         ulps = row.approximate_ulps
     if approximate and type(op) is ExpOp:
         ulps = ulps + np.abs(1.5 * wide[0])  # the argument is scaled in f32 first
-    form = FORMATS[F32]
-    amount = np.maximum(np.abs(value) * form.epsilon, form.tiny) * ulps + row.absolute
+    amount = units(value, FORMATS[F32]) * ulps + row.absolute * (value != 0)
     result = frame.choice.move(value, amount, F32)
     if element(op) == F32:
         return result
     narrow = FORMATS[element(op)]  # an error in f32 can turn the second rounding around
     result = quantize(result, narrow)
-    return frame.choice.move(result, np.maximum(np.abs(result) * narrow.epsilon, narrow.tiny), element(op))
+    return frame.choice.move(result, units(result, narrow), element(op))
 
 
 @handles(FPowIOp)

@@ -11,14 +11,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import Attribute
 
-from .formats import FORMATS, from_float64, to_float64
+from .formats import FORMATS, Format, from_float64, to_float64
 from .rounding import quantize
 
 # Random bits are seldom one of these; times zero, say, only they are seen.
 TELLING = (np.inf, -np.inf, np.nan, 0.0)
+
+
+def units(wide: np.ndarray, form: Format) -> np.ndarray:
+    """How far the neighbors of float64 values are in a type; 0 of zeros, which results are where nothing was rounded."""
+    return np.where(wide == 0, 0, np.maximum(np.abs(wide) * form.epsilon, form.tiny))
 
 
 @dataclass
@@ -26,7 +32,8 @@ class Choice:
     """How one execution decides what Tile IR leaves open.
 
     Unspecified values are random bytes from ``garbage``, or zero. ``random`` moves inexact results and chooses the
-    order of reductions. Of several writes to one place in one store, the first stays if ``first_wins``. ``trusting``
+    order of reductions. Of several writes to one place in one store, the first stays if ``first_wins``. Sums that overflow in some order do so if ``overflows``,
+    else at random. ``trusting``
     passes over broken assumptions on constants, which no input can mend. Afterwards ``filled`` says whether there was
     an unspecified value, ``inexact`` whether there was an inexact result.
     """
@@ -34,6 +41,7 @@ class Choice:
     garbage: np.random.Generator | None = None
     random: np.random.Generator | None = None
     first_wins: bool = False
+    overflows: bool = False
     trusting: bool = False
     inexact: bool = field(default=False, init=False)
     moved: bool = field(default=False, init=False)  # since the interpreter last reset it
@@ -44,6 +52,20 @@ class Choice:
         if not np.any(where):
             return values
         return np.where(where, self.arbitrary(values.dtype, np.shape(values)), values)
+
+    def overflow(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
+        """``values`` of sums that some orders take beyond the largest number, as ``sums.opens`` says where: what one order makes."""
+        if not np.any(where):
+            return values
+        self.filled = True
+        if self.garbage is None:
+            return values
+        side = self.garbage.choice(np.array([np.inf, -np.inf, np.nan]), np.shape(values))
+        end = np.where(where == 2, side, np.where(where > 0, np.inf, -np.inf)).astype(values.dtype)
+        largest = np.asarray(ml_dtypes.finfo(values.dtype).max, values.dtype)
+        end = np.where(values == end, np.where(end > 0, largest, -largest), end)  # another order stays below
+        kept = False if self.overflows else self.garbage.integers(0, 2, np.shape(values)) != 0
+        return np.where((where != 0) & ~np.asarray(kept), end, values)
 
     def arbitrary(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
         """A new array of unspecified values; every other float is one that shows through what follows."""
@@ -73,7 +95,10 @@ class Choice:
         return from_float64(self.move(wide, amount, element_type), element_type)
 
     def move(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
-        """float64 values moved by at most ``amount`` and rounded to an element type, still as float64."""
+        """float64 values moved by at most ``amount`` and rounded to an element type, still as float64.
+
+        Zeros move too, where ``amount`` is not 0: a sum that cancels is 0 in one order only.
+        """
         self.inexact = self.moved = True
         form = FORMATS[element_type]
         if self.random is not None:
@@ -82,15 +107,14 @@ class Choice:
             direction = np.where(direction == 0, self.random.uniform(-1, 1, np.shape(wide)), direction)
             with np.errstate(all="ignore"):
                 moved = wide + direction * amount
-            wide = np.where(np.isfinite(wide) & np.isfinite(moved) & (wide != 0), moved, wide)
+            wide = np.where(np.isfinite(wide) & np.isfinite(moved) & (np.asarray(amount) > 0), moved, wide)
         return wide if form.precision == 53 else quantize(wide, form)
 
     def relative(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
-        """Held floats moved by at most ``ulps`` units in their last place."""
+        """Held floats moved by at most ``ulps`` units in their last place; zeros are exact."""
         self.inexact = self.moved = True
         if self.random is None:
             return values
         form = FORMATS[element_type]
         with np.errstate(all="ignore"):
-            size = np.maximum(np.abs(to_float64(values, element_type)) * form.epsilon, form.tiny)
-            return self.spread(values, element_type, size * ulps)
+            return self.spread(values, element_type, units(to_float64(values, element_type), form) * ulps)

@@ -11,9 +11,10 @@ import numpy as np
 from ..dialects.cuda_tile.enums import Signedness
 from ..dialects.cuda_tile.ops_matrix import MmaFOp, MmaFScaledOp, MmaIOp
 from .floats import narrowed
-from .formats import F8E4M3, F8E5M2, F32, FORMATS, element_of, to_float64
+from .formats import F8E4M3, F8E5M2, F32, FORMATS, Format, element_of, to_float64
 from .integers import to_int64, wrap
 from .machine import Frame, handles
+from .sums import exponents, is_exact, opens, spread_of
 
 # Tensor cores of sm_90 add 8-bit products with 13 fraction bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section
 # 3.5.2); such sums are added to the accumulator in its own precision.
@@ -33,23 +34,48 @@ def product(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float, lost: float = 0.0) -> np.ndarray:
-    """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision, and of acc in its own.
+    """lhs times rhs plus acc, moved by what the order of a sum of that many products in that precision, and of acc in its own, leaves
+    open (``sums.py``).
 
     ``lost`` is the absolute error of each element of lhs and rhs.
     """
     element_type = element_of(op.acc)
-    acc = to_float64(frame.get(op.acc), element_type)
+    form, acc = FORMATS[element_type], to_float64(frame.get(op.acc), element_type)
     total = product(lhs, rhs) + acc
-    depth = np.sqrt(lhs.shape[-1] + 1)
-    finite = [np.nan_to_num(np.abs(value), posinf=0) for value in (lhs, rhs, acc)]
-    products = product(finite[0], finite[1])
-    size = products + finite[2]
-    amount = (products * epsilon + finite[2] * FORMATS[element_type].epsilon) * depth
+    finite = [np.where(np.isfinite(value), value, 0) for value in (lhs, rhs, acc)]
+    sizes = [np.abs(value) for value in finite]
+    products, count = product(sizes[0], sizes[1]), lhs.shape[-1] + 1
+    amount = spread_of(products, count, epsilon, form) + spread_of(sizes[2], count, form.epsilon, form)
     if lost:
-        amount += lost * (finite[0].sum(-1, keepdims=True) + finite[1].sum(-2, keepdims=True))
+        amount += lost * (sizes[0].sum(-1, keepdims=True) + sizes[1].sum(-2, keepdims=True))
+        amount *= sizes[0].any(-1, keepdims=True) & sizes[1].any(-2, keepdims=True)
+    elif frame.choice.random is not None:
+        amount = np.where(_adds_up(finite, products, sizes[2], epsilon, form), 0, amount)
     result = frame.choice.spread(narrowed(total, element_type), element_type, amount)
-    # A partial sum may overflow where the whole does not.
-    return frame.choice.fill(result, size > FORMATS[element_type].largest * 0.99)
+    return _open_overflow(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count))
+
+
+def _adds_up(
+    finite: list[np.ndarray], products: np.ndarray, acc: np.ndarray, epsilon: float, form: Format
+) -> np.ndarray:
+    """Which sums of products are exact in any order; the multiple of all products of a place is one of its row and its column."""
+    row, column = exponents(finite[0]).min(-1, keepdims=True), exponents(finite[1]).min(-2, keepdims=True)
+    unit = row + column
+    both = np.minimum(unit, exponents(finite[2]))
+    return is_exact(products, unit, epsilon, form) & is_exact(products + acc, both, form.epsilon, form)
+
+
+def _open_overflow(
+    frame: Frame, op, result: np.ndarray, finite: list[np.ndarray], size: np.ndarray, slack: np.ndarray
+) -> np.ndarray:
+    """``result``, or what a sum ends in of which a part overflows and the whole does not."""
+    limit = FORMATS[element_of(op.acc)].largest
+    if np.all(size + slack <= limit):
+        return result
+    with np.errstate(all="ignore"):
+        total = product(finite[0], finite[1]) + finite[2]
+        open_ = opens(total, (size + total) / 2, (total - size) / 2, slack, limit)
+    return frame.choice.overflow(result, open_)
 
 
 @handles(MmaFOp)

@@ -19,7 +19,7 @@ from ..dialects.cuda_tile.ops_view import (
 )
 from ..dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
 from .faults import fault
-from .formats import element_of, from_float64, from_words, held, is_integer, storage_bits, to_words
+from .formats import element_of, from_float64, from_words, held, storage_bits, to_words
 from .integers import to_int64, to_python, wrap
 from .machine import Frame, handles
 
@@ -137,9 +137,8 @@ def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
     return offsets, inside
 
 
-# Padding -> value; an integer tensor can be padded with zero only.
+# Padding -> value. Zero are bits that are all zero, what a TMA copy fills with: in f8E8M0FNU, which has no zero, 2^-127.
 PADDING = {
-    PaddingValue.ZERO: 0.0,
     PaddingValue.NEG_ZERO: -0.0,
     PaddingValue.NAN: np.nan,
     PaddingValue.POS_INF: np.inf,
@@ -152,7 +151,7 @@ def _padding(frame: Frame, type: TileView, inside: np.ndarray) -> np.ndarray:
     element_type = type.element_type
     if type.padding_value is None and not inside.all():
         return frame.choice.arbitrary(held(element_type), type.tile_shape)
-    if is_integer(element_type) or type.padding_value is None:
+    if type.padding_value in (None, PaddingValue.ZERO):
         return np.zeros(type.tile_shape, held(element_type))
     return np.full(type.tile_shape, from_float64(np.asarray(PADDING[type.padding_value]), element_type))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
 
 from ..errors import InvalidInput, Location
@@ -63,10 +64,15 @@ def write_project(folder: Path, kind: str) -> list[Path]:
     project, [init-exists] where one of the files is there already; then nothing is written.
     """
     name = folder.resolve().name
+    package = re.sub(r"[.-]", "_", name)
     if not _NAME.fullmatch(name):
         message = f"{name!r} is not the name of a project"
-        raise InvalidInput("init-name", message, remedy="use letters, digits, _, - and ., a letter first")
-    words = KINDS[kind].words | {"package": re.sub(r"[.-]", "_", name)}
+        remedy = "name a folder of letters, digits, _, - and ., a letter first: tileiras-build init my_kernels"
+        raise InvalidInput("init-name", message, remedy=remedy)
+    if iskeyword(package):
+        message = f"{name!r} is a word of Python's, and no package can be imported by it"
+        raise InvalidInput("init-name", message, remedy="name the folder otherwise")
+    words = KINDS[kind].words | {"package": package}
     files = {folder / path: _filled(template, words) for path, template in (_COMMON | KINDS[kind].files).items()}
     if there := [path for path in files if path.exists()]:
         message = f"{', '.join(str(path.relative_to(folder)) for path in there)}: already there, and not overwritten"

@@ -55,10 +55,11 @@ def told(
 
 
 def _lines(one: Difference, blocks: Mapping[Element, Block] | None) -> list[str]:
-    rows = [("", element) for element in one.first]
-    rows += [("worst: ", one.worst)] * (one.worst not in one.first)
-    if one.worst_relative not in (*one.first, one.worst):
-        rows.append(("worst, relatively: ", one.worst_relative))
+    rows, named = [("", element) for element in one.first], [element.index for element in one.first]
+    for word, element in (("worst: ", one.worst), ("worst, relatively: ", one.worst_relative)):
+        if element.index not in named:  # not the elements: a NaN is not equal to itself
+            rows.append((word, element))
+            named.append(element.index)
     return [f"    {word}{_line(one.array, element, blocks)}" for word, element in rows]
 
 

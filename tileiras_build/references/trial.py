@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bytecode.case import Argument, Array, Case, Checked, Scalar, Values, is_passed
+from ..bytecode.case import Argument, Array, Case, Checked, Scalar, Values, is_passed, named_dtype
 from ..bytecode.case_table import shown_to_user
 from ..bytecode.export import python_error
 from ..errors import InvalidInput, Location
@@ -25,6 +25,13 @@ REMEDIES = {
     "reference-inputs": "inputs(rng) returns a dict of the launch's arguments, outputs included",
     "reference-grid": "grid is one to three numbers of tile blocks, or a function of the arguments that returns them",
     "reference-result": "reference(values) returns a dict of the arrays that the kernel writes, as they must be afterwards",
+    "reference-tolerance": "tolerance is a Tolerance, or a dict of them by the names of arrays",
+}
+IDS = {
+    "inputs": "reference-inputs",
+    "grid": "reference-grid",
+    "reference": "reference-result",
+    "tolerance": "reference-tolerance",
 }
 
 
@@ -50,6 +57,7 @@ def make_trial(row: Checked, path: str) -> Trial:
     # The same numbers in each run, others in each row.
     values = caller.call("inputs", row.inputs, np.random.default_rng(list(row.name.encode())))
     values = _in_order(row, _checked_values(caller, values), caller)
+    _check_tolerances(row, values, caller)
     again = lambda: {name: _copy(value) for name, value in values.items()}
     grid = caller.call("grid", row.grid, again()) if callable(row.grid) else row.grid
     expected = _checked_result(caller, caller.call("reference", row.reference, again()), values)
@@ -65,13 +73,13 @@ class _Caller:
     def call(self, word: str, function: Callable, argument: object) -> Any:
         try:
             return function(argument)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # who ends the process that compares would leave no word
             folder, prefix = os.path.dirname(os.path.realpath(self.path)), f"{word} of {self.row.name!r}: "
             problem = python_error(error, folder, self.place(word), prefix)
             raise InvalidInput("reference-raised", problem.message, location=problem.location) from error
 
     def refuse(self, word: str, found: str) -> InvalidInput:
-        id = {"inputs": "reference-inputs", "grid": "reference-grid", "reference": "reference-result"}[word]
+        id = IDS[word]
         message = f"{word} of {self.row.name!r} {found}"
         return InvalidInput(id, message, location=self.place(word), remedy=REMEDIES[id])
 
@@ -119,11 +127,19 @@ def _in_order(row: Checked, values: Values, caller: _Caller) -> Values:
     return {name: values[name] for name in names}
 
 
+def _check_tolerances(row: Checked, values: Values, caller: _Caller) -> None:
+    """A name that is no array's would let what was meant be compared exactly."""
+    arrays = dict(flat_arrays(values))
+    for name in row.tolerance if isinstance(row.tolerance, Mapping) else ():
+        if name not in arrays:
+            raise caller.refuse("tolerance", f"names {name!r}, and the arrays are {', '.join(arrays) or 'none'}")
+
+
 def _misfit(argument: Argument, value: object) -> str | None:
-    """What a value is and what it should be; None where it is of the right kind. Types and strides come later."""
+    """What a value is and what it should be; None where it is of the right kind. Strides come later."""
     found = f"a {type(value).__name__}"
     if isinstance(argument, Array):
-        return None if isinstance(value, np.ndarray) else f"{found}, not a NumPy array"
+        return _other_array(argument, value) if isinstance(value, np.ndarray) else f"{found}, not a NumPy array"
     if isinstance(argument, Scalar):
         return None if is_number(value) else f"{found}, not a number"
     if not isinstance(value, list | tuple):
@@ -134,6 +150,13 @@ def _misfit(argument: Argument, value: object) -> str | None:
     if len(passed) != len(value):
         return f"{len(value)} parts, not {len(passed)}"
     return next(filter(None, map(_misfit, passed, value)), None)
+
+
+def _other_array(argument: Array, value: np.ndarray) -> str | None:
+    wanted = named_dtype(argument.dtype)
+    if value.dtype == wanted and value.ndim == argument.ndim:
+        return None
+    return f"a {value.ndim}-d array of {value.dtype}, and the row says a {argument.ndim}-d one of {wanted}"
 
 
 def is_number(value: object) -> bool:
@@ -156,7 +179,7 @@ def _checked_result(caller: _Caller, result: object, values: Values) -> dict[str
         raise caller.refuse("reference", f"returned a {type(result).__name__}, no dict by names of arrays")
     arrays, expected = dict(flat_arrays(values)), dict(flat_arrays(result))
     for name, value in result.items():
-        if not isinstance(value, np.ndarray | list | tuple):
+        if not isinstance(value, np.ndarray) and not _is_of_arrays(value):
             raise caller.refuse("reference", f"returned {name!r} as a {type(value).__name__}, not a NumPy array")
     for name, array in expected.items():
         if name not in arrays:
@@ -167,6 +190,13 @@ def _checked_result(caller: _Caller, result: object, values: Values) -> dict[str
     if not expected:
         raise caller.refuse("reference", "returned no array")
     return expected
+
+
+def _is_of_arrays(value: object) -> bool:
+    """Whether it is a list or a tuple that holds arrays, as an argument may be."""
+    return isinstance(value, list | tuple) and any(
+        isinstance(part, np.ndarray) or _is_of_arrays(part) for part in value
+    )
 
 
 def _described(array: np.ndarray) -> str:

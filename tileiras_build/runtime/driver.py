@@ -208,7 +208,8 @@ class CudaDriver:
             status, *results = getattr(self._cuda, name)(*arguments)
         except (ImportError, OSError, RuntimeError) as error:
             remedy = "install an NVIDIA driver, or run on a machine that has one"
-            raise InvalidInput("driver-missing", f"no CUDA driver can be loaded: {error}", remedy=remedy) from None
+            message = f"no CUDA driver can be loaded: {str(error).rstrip('.')}"
+            raise InvalidInput("driver-missing", message, remedy=remedy) from None
         self._check(name, status)
         return results[0] if results else None
 

@@ -1,10 +1,13 @@
 """PyTorch without CUDA: what asks for "cuda" gets tensors that say so."""
 
+import copy
 import threading
 
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build.cutile import patching
+from tileiras_build.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -141,3 +144,106 @@ def test_each_function_of_the_device_is_an_object_of_its_own_and_each_class_a_cl
     functions = [value for value in functions if not isinstance(value, type)]
     assert len({id(one) for one in functions}) == len(functions) > 20
     assert isinstance(torch.cuda.stream(None), torch.cuda.StreamContext)
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(4, 4, bias=False), torch.nn.Linear(4, 4, bias=False)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_parameters_stay_the_objects_that_optimizers_and_other_modules_have():
+    model = Tied()
+    optimizer, before = torch.optim.SGD(model.parameters(), lr=0.5), model.first.weight.detach().clone()
+    model.cuda()
+    assert model.second.weight is model.first.weight and len(list(model.parameters())) == 1
+    model(torch.ones(4, device="cuda")).sum().backward()
+    assert model.first.weight.grad.is_cuda
+    optimizer.step()
+    assert model.first.weight.is_cuda and not torch.equal(model.first.weight.cpu(), before)
+    model.cpu()
+    assert type(model.first.weight) is torch.nn.Parameter and model.second.weight is model.first.weight
+    assert not model.first.weight.is_cuda and not model.first.weight.grad.is_cuda
+
+
+def test_tensors_of_the_device_are_saved_copied_and_shown_as_pytorch_s(tmp_path):
+    model = torch.nn.Linear(2, 2).cuda()
+    torch.save({"model": model.state_dict(), "steps": [torch.ones(2, device="cuda")]}, tmp_path / "saved.pt")
+    for place, is_there in (("cuda", True), ("cpu", False), (torch.device("cuda:0"), True)):
+        loaded = torch.load(tmp_path / "saved.pt", map_location=place)
+        assert loaded["model"]["weight"].is_cuda is loaded["steps"][0].is_cuda is is_there
+    assert torch.equal(torch.load(tmp_path / "saved.pt", "cuda")["model"]["weight"], model.weight)
+    copied = copy.deepcopy(model)
+    assert isinstance(copied.weight, torch.nn.Parameter) and copied.weight.is_cuda and copied.weight is not model.weight
+    assert (
+        repr(torch.ones(1, dtype=torch.float16, device="cuda")) == "tensor([1.], device='cuda:0', dtype=torch.float16)"
+    )
+    shown = "Parameter containing:\ntensor([1.], device='cuda:0', requires_grad=True)"
+    assert repr(torch.nn.Parameter(torch.ones(1, device="cuda"))) == shown
+
+
+def test_a_tensor_without_memory_is_refused():
+    with pytest.raises(InvalidInput, match="argument x: it is on the device meta"):
+        ct.launch(0, (1,), kernels.plus_one, (torch.empty(64, dtype=torch.int32, device="meta"), 64))
+
+
+SEEN: list[tuple[torch.dtype, bool]] = []
+
+
+class Noted(torch.autograd.Function):
+    """A function of a script that notes its gradients."""
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cuda", cast_inputs=torch.float16)
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cuda")
+    def backward(ctx, gradient):
+        SEEN.append((gradient.dtype, gradient.is_cuda))
+        return gradient * 2
+
+
+def test_gradients_of_a_function_are_where_its_arguments_were():
+    SEEN.clear()
+    x = torch.ones(3, device="cuda", requires_grad=True)
+    with torch.autocast("cuda", dtype=torch.float16):
+        Noted.apply(x).sum().backward()
+    Noted.apply(torch.ones(3, requires_grad=True)).sum().backward()
+    assert [(torch.float16, True), (torch.float32, False)] == SEEN and x.grad.tolist() == [2, 2, 2]
+
+
+def test_functions_of_a_script_are_its_own_after_the_device_too():
+    before = patching.current()
+    hook.disable()
+    try:
+        x = torch.ones(3, requires_grad=True)
+        Noted.apply(x).sum().backward()
+    finally:
+        patching.restore(before)
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_mixed_precision_of_the_device_is_that_of_its_tensors():
+    layer, x = torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda")
+    with torch.autocast("cuda"):
+        assert layer(x).dtype == torch.float16
+        with torch.autocast("cuda", enabled=False):
+            assert layer(x).dtype == torch.float32
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert layer(x).dtype == torch.bfloat16
+    assert layer(x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+
+
+def test_lazy_modules_move_before_they_have_memory():
+    model = torch.nn.LazyLinear(3).cuda()
+    assert model(torch.ones(1, 2, device="cuda")).is_cuda and model.weight.shape == (3, 2)
+
+
+def test_memory_is_kept_for_streams_that_say_so():
+    torch.ones(1, device="cuda").record_stream(torch.cuda.Stream())

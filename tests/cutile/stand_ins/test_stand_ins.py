@@ -37,6 +37,21 @@ def test_a_capsule_says_what_an_array_is_and_that_it_is_on_a_gpu(kind):
     assert found.size == 24 * array.itemsize  # of the whole, of which it is a view
 
 
+def test_an_address_is_that_of_an_element():
+    whole = np.zeros((4, 6), np.float32)
+    view, start = arrays.describe(whole[1:, ::2].T), whole.__array_interface__["data"][0]
+    places = [start + 4 * (6 * row + column) for row, column in ((1, 0), (2, 4), (1, 1), (0, 0))]
+    assert [view.index_at(place) for place in (*places, places[0] + 1)] == [(0, 0), (2, 1), None, None, None]
+    assert arrays.describe(np.broadcast_to(whole[0, :1], (3,))).index_at(start) is None
+    assert arrays.describe(whole[0, 0:1].reshape(())).index_at(start) == ()
+
+
+def test_the_memory_of_an_array_that_runs_backwards_is_all_of_it():
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)[::-1, ::-2]
+    found = arrays.describe(type("Other", (), {"__cuda_array_interface__": array.__array_interface__})())
+    assert (found.base, found.size) == (array.__array_interface__["data"][0] - 10 * 4, 11 * 4)
+
+
 def test_arrays_by_other_protocols_are_described_alike():
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     interface = types.SimpleNamespace(__cuda_array_interface__={**array.__array_interface__, "version": 3})

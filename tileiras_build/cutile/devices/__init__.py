@@ -44,8 +44,9 @@ class Device(Protocol):
     def close(self) -> None:
         """No kernels come for now."""
 
-    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
-        """The arguments as cuTile's front end is to see them: it takes arrays in GPU memory only."""
+    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments, called ``names``, as cuTile's front end is to see them: it takes arrays in GPU memory only. Raises
+        InvalidInput[launch-argument]."""
 
     def view(self, array: object, stream: object) -> ArrayView:
         """Look into an array that will be used on ``stream``. Raises InvalidInput[launch-argument]."""
@@ -90,7 +91,8 @@ def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Devic
         from .gpu import GpuDevice
 
         if options:
-            raise InvalidInput("cutile-device", f"a GPU has no option {next(iter(options))!r}; device='cpu' has some")
+            message = f"a GPU has no option {next(iter(options))!r}"
+            raise InvalidInput("cutile-device", message, remedy="leave it out, or run kernels on device='cpu'")
         return GpuDevice(target)
     if kind == "cpu":
         from .cpu import CpuDevice

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ import numpy as np
 
 from ... import emulator
 from ...emulator.faults import ASSERTION, TIME_LIMIT
-from ...errors import InvalidInput
+from ...errors import InvalidInput, one_of
 from ...runtime.arguments import ArrayView, pack_number
+from ...runtime.driver import stream_handle
 from ...runtime.library import check_grid
 from ...targets import Target, find_target
-from ..arguments import Array, ArrayTable, Value, numbers_of
-from ..reports import KernelFault, NamedArray, explain, name_of
+from ..arguments import Array, ArrayTable, Value, numbers_of, refuse_read_only, told_of
+from ..reports import KernelFault, NamedArray, NamedList, explain, name_of
 from ..settings import COMPILE, LAUNCH, TUNE
 from ..stand_ins import arrays, cuda_core, cupy_stand_in, driver, empty_memory, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
@@ -95,9 +97,13 @@ class CpuDevice:
         """Whether this thread's launches go into a graph."""
         return streams.capturing() is not None
 
-    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """Arrays as if they were in a GPU's memory."""
-        return tuple(_shown(argument) for argument in arguments)
+        shown = []
+        for name, argument in zip_longest(names, arguments):
+            with told_of(name):
+                shown.append(_shown(argument))
+        return tuple(shown[: len(arguments)])
 
     def view(self, array: Any, stream: object) -> ArrayView:
         """Any array of this process."""
@@ -107,7 +113,9 @@ class CpuDevice:
         self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
     ) -> None:
         """Run a kernel in the emulator, or note it for the graph that is being captured. Raises KernelFault."""
-        blocks = check_grid(compiled.entry, grid, compiled.launch)
+        stream_handle(stream)  # that it is one
+        blocks = check_grid(name_of(compiled.entry), grid, compiled.launch)
+        refuse_read_only(name_of(compiled.entry), compiled.launch.ordinary, values)
         graph = streams.capturing()
         if graph is None:
             return self._run(compiled, blocks, values)
@@ -120,7 +128,7 @@ class CpuDevice:
         self, compiled: Compiled, grid: Sequence[int], params: list[bytes], named: list[NamedArray], stream: object
     ) -> None:
         """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
-        blocks, memory = check_grid(compiled.entry, grid, compiled.launch), emulator.Memory()
+        blocks, memory = check_grid(name_of(compiled.entry), grid, compiled.launch), emulator.Memory()
         for one in named:
             memory.map(one.array.base, one.array.size, one.array.owner)
 
@@ -135,21 +143,20 @@ class CpuDevice:
             graph.steps.append(run)
 
     def _run(self, compiled: Compiled, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
-        named, memory, tables = _named(values), emulator.Memory(), []
-        for one in named:
-            memory.map(one.array.base, one.array.size, one.array.owner)
+        named, memory = _named(values), emulator.Memory()
+        lists: list[NamedArray] = []
 
         def place(table: ArrayTable) -> int:
-            address, size, held = arrays.table_of(table.rows())
-            memory.map(address, size, held)
-            tables.append(held)
-            return address
+            lists.append(NamedList(table.name, arrays.table_of(table.rows()), len(table.views)))
+            return lists[-1].array.address
 
         numbers = numbers_of(values, place)
         pairs = zip(compiled.launch.ordinary, numbers, strict=True)
         params = [pack_number(param.kind, number) or b"" for param, number in pairs]
+        for one in (*named, *lists):
+            memory.map(one.array.base, one.array.size, one.array.owner)
         with self._busy:
-            self._emulate(compiled, grid, params, memory, named)
+            self._emulate(compiled, grid, params, memory, named, lists)
 
     def _emulate(
         self,
@@ -158,6 +165,7 @@ class CpuDevice:
         params: list[bytes],
         memory: emulator.Memory,
         named: list[NamedArray],
+        lists: Sequence[NamedArray] = (),
     ) -> None:
         options = self.options
         counters = None if options.profile is None else emulator.Counters()
@@ -178,7 +186,7 @@ class CpuDevice:
         except emulator.EmulatorError as error:
             if isinstance(error, emulator.EmulatorFault) and error.kind == ASSERTION:
                 print(error.message)  # ct.assert_ is said to print, and programs read it from the output of a process
-            raise explain(error, compiled, named) from None
+            raise explain(error, compiled, [*named, *lists]) from None
         finally:
             if options.profile is not None and counters is not None:
                 options.profile.add(compiled, grid, counters)
@@ -242,13 +250,31 @@ class CpuDevice:
 def _options(given: dict[str, Any]) -> Options:
     known = [field.name for field in dataclasses.fields(Options)]
     if unknown := set(given) - set(known):
-        message = f"the emulator has no option {sorted(unknown)[0]!r}"
-        raise InvalidInput("cutile-device", message, remedy=f"use {', '.join(known)}")
+        wrong = sorted(unknown)[0]
+        raise InvalidInput("cutile-device", f"the emulator has no option {wrong!r}", remedy=one_of(wrong, known))
+    for name, value in given.items():
+        takes = _TAKES.get(name)
+        if value is not None and takes is not None and not takes[0](value):
+            message = f"the emulator's option {name} cannot be {value!r}"
+            raise InvalidInput("cutile-device", message, remedy=f"use {takes[1]}")
     options = Options(**given)
-    if options.tune not in TUNE:
-        message = f"the emulator's option tune cannot be {options.tune!r}"
-        raise InvalidInput("cutile-device", message, remedy=f"use {' or '.join(TUNE)}")
+    if options.init_check and options.profile is not None:
+        message = "the emulator counts nothing while it looks for memory that nobody has written"
+        raise InvalidInput("cutile-device", message, remedy="profile and check in two runs")
     return options
+
+
+_IS_NUMBER = (int, float)
+_TAKES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "tune": (lambda value: value in TUNE, " or ".join(TUNE)),
+    "time_limit": (
+        lambda value: type(value) in _IS_NUMBER and 0 < value < float("inf"),
+        "a positive number of seconds",
+    ),
+    "jobs": (lambda value: type(value) is int and value > 0, "a positive number of processes"),
+    "race_check": (lambda value: isinstance(value, bool), "True or False"),
+    "init_check": (lambda value: isinstance(value, bool), "True or False"),
+}
 
 
 class _View(ArrayView):

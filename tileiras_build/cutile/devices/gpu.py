@@ -80,7 +80,7 @@ class GpuDevice:
         forget(JAX)
         allow_graphs()
 
-    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
         self._make_ready()
         return arguments

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from ..tracebacks import shorten
+
 _numbers = itertools.count(1)
 
 
@@ -133,8 +135,12 @@ class Graph:
 
     def replay(self) -> None:
         """Run what was noted, in order."""
-        for step in self.steps:
-            step()
+        try:
+            for step in self.steps:
+                step()
+        except Exception as error:
+            shorten(error)
+            raise
 
     def reset(self) -> None:
         """Forget what was noted."""

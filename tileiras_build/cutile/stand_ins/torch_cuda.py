@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import types
 from collections.abc import Callable, Mapping
@@ -14,6 +13,8 @@ import torch
 from ...targets import Target
 from . import driver, streams
 from .dlpack import claim_cuda
+from .torch_autograd import functions as autograd_functions
+from .torch_modules import in_place, loaded
 from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
 
 
@@ -140,7 +141,8 @@ class _Replaced:
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Put ``value`` in the place of ``owner.name``."""
-        self._before.append((owner, name, getattr(owner, name, None)))
+        own = vars(owner).get(name)  # as it stands there: getattr binds the methods of a class
+        self._before.append((owner, name, getattr(owner, name, None) if own is None else own))
         setattr(owner, name, value)
 
     def restore(self) -> None:
@@ -169,7 +171,11 @@ def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None
     _replaced.set(torch, "Generator", _Generator)
     _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
     _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
-    _replaced.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
+    _replaced.set(torch.nn.Module, "_apply", in_place(torch.nn.Module._apply))
+    _replaced.set(torch, "load", loaded(torch.load))
+    _replaced.set(torch.Tensor, "record_stream", lambda self, stream: None)
+    for owner, name, make in autograd_functions():
+        _replaced.set(owner, name, make(getattr(owner, name)))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _mode = AsksForCuda()
     _mode.__enter__()
@@ -211,21 +217,6 @@ def _set_default(own: Callable[[object], None]) -> Callable[[object], None]:
 
 def _get_default(own: Callable[[], torch.device]) -> Callable[[], torch.device]:
     return lambda: CUDA if defaults.cuda else own()
-
-
-def _module_to(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Parameters become new ones where a module is moved, for those it has cannot change their kind of tensor."""
-
-    @functools.wraps(own)
-    def to(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
-        before = torch.__future__.get_overwrite_module_params_on_conversion()
-        torch.__future__.set_overwrite_module_params_on_conversion(True)
-        try:
-            return own(self, *args, **kwargs)
-        finally:
-            torch.__future__.set_overwrite_module_params_on_conversion(before)
-
-    return to
 
 
 def _in_mode(own: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:

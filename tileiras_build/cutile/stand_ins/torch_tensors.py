@@ -7,8 +7,10 @@ they are where they are, so that what it is made of works.
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -80,12 +82,35 @@ class DeviceTensor(torch.Tensor):
         """The number of the device."""
         return -1 if _inside.depth else 0
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """What is saved is a tensor of PyTorch, on the CPU: any process reads it."""
+        plain = on_host(self.detach())
+        if getattr(self, "_is_param", False):
+            return torch._utils._rebuild_parameter, (plain, self.requires_grad, OrderedDict())
+        return plain.requires_grad_(self.requires_grad).__reduce_ex__(protocol)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DeviceTensor:
+        """A leaf with its gradient. Raises RuntimeError for other tensors, as PyTorch does."""
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol"
+            )
+        if id(self) not in memo:
+            made = on_device(copy.deepcopy(on_host(self.detach()), memo)).requires_grad_(self.requires_grad)
+            made._is_param, made.grad = getattr(self, "_is_param", False), copy.deepcopy(self.grad, memo)
+            memo[id(self)] = made
+        return memo[id(self)]
+
     def __format__(self, spec: str) -> str:
         return format(on_host(self), spec)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         """As PyTorch shows tensors of a GPU."""
-        return f"{repr(on_host(self)).rstrip(')')}, device='{CUDA}')"
+        text = repr(on_host(self.detach())).removesuffix(")")
+        numbers, comma, dtype = text.partition(", dtype=")
+        graph = f", grad_fn=<{self.grad_fn.name()}>" if self.grad_fn else ", requires_grad=True" * self.requires_grad
+        title = "Parameter containing:\n" if getattr(self, "_is_param", False) else ""
+        return f"{title}{numbers}, device='{CUDA}'{comma}{dtype}{graph})"
 
 
 # What shows a tensor's class, such as an error of cuTile's, shows PyTorch's.
@@ -200,6 +225,8 @@ def _moved_to_host(value: Any) -> Any:
 
 def _cuda(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
     tensor = args[0]
+    if torch.nn.parameter.is_lazy(tensor):  # it has no memory yet
+        return tensor
     return tensor if isinstance(tensor, DeviceTensor) else on_device(mode.run(torch.Tensor.clone, (tensor,), {}))
 
 
@@ -319,7 +346,6 @@ SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], A
     torch.Tensor.to: _to,
     torch.Tensor.pin_memory: _same,
     torch.Tensor.is_pinned: _pinned,
-    torch.Tensor.record_stream: lambda mode, func, args, kwargs: None,
     torch.nn.functional.scaled_dot_product_attention: _attention,
     **dict.fromkeys(SUMS, _product),
     **dict.fromkeys(PRODUCTS, _matrix_product),

@@ -129,7 +129,7 @@ class Transfer:
             )
             memory.mark(memory.loading, some, which, span)
             if group.machine.race is not None:
-                group.machine.race.tensor_columns(span, some, which)
+                group.machine.race.tensor_columns(self.ins, span, some, which, False)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
         if self.is_for_code():
@@ -158,7 +158,7 @@ class Transfer:
             memory.require_quiet(self.ins, span, some, memory.loading, why)
             memory.mark(memory.storing, some, which, span)
             if group.machine.race is not None:
-                group.machine.race.tensor_columns(span, some, which)
+                group.machine.race.tensor_columns(self.ins, span, some, which, True)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
         if self.is_for_code():
@@ -246,7 +246,10 @@ def tensor_wait(ins, group, table):
 
 
 def handle_fence(e, ins):
-    """The waits and barriers of the emulator order everything: the fence has nothing left to do."""
+    """The waits and barriers of the emulator order everything; the race check wants to see fences."""
+    is_after = ins.mods[0] == "fence::after_thread_sync"
+    flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
+    e.line(f"if g.m.race is not None: g.m.race.tensor_fence({flat}, {is_after})")
 
 
 # -- commit ------------------------------------------------------------------------------------------

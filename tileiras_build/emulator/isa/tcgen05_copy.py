@@ -65,7 +65,7 @@ def tensor_copy(form, group, address, word, mask):
             require_usable(memory, copy)
             require_order(memory, copy, side, tid)
             if group.machine.race is not None:
-                group.machine.race.tensor_overwritten(ins, copy.writes, [side], ctas, tid)
+                group.machine.race.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
             memory.issue(copy)
 
 

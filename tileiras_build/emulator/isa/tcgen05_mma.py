@@ -57,7 +57,7 @@ class Product(Operation):
         require_usable(memory, self)
         require_order(memory, self, ctas, tid)
         if machine.race is not None:
-            machine.race.tensor_overwritten(form.ins, self.writes, self.sides, ctas, tid)
+            machine.race.tensor_issued(form.ins, self.writes, self.reads, self.sides, ctas, tid)
 
     # -- places ----------------------------------------------------------------------------------------
     def known(self, machine, operands: dict) -> dict | None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from ...dialects.definition import TableOperation
 from ...dialects.ir import text_of
 from ...dialects.nv_tileas.ops import AsyncDotOp, AsyncUmmaOp
+from ...dialects.nv_tileas.types import BufferType
+from ...errors import InternalError
 from ...layouts import (
     Atom,
     MmaTiling,
@@ -28,7 +30,7 @@ from ...targets import (
     TensorMemoryAtom,
     WarpgroupAtom,
 )
-from ..shared.accessors import given
+from ..shared.accessors import given, type_of
 
 FP4 = "f4E2M1FN"
 PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``
@@ -200,3 +202,16 @@ def k_of(op: TableOperation) -> int:
     if isinstance(op, AsyncDotOp | AsyncUmmaOp):
         return op.rhs_placement.shape[0]
     return op.lhs.type.get_shape()[-1]
+
+
+def require_operands(op: TableOperation, shape: tuple[int, int, int] | None = None) -> None:
+    """Of a product whose operands are buffers: a stage holds each of them, and they are those of a product of ``shape`` (m, n, k)."""
+    sides = (
+        [(op.rhs, op.rhs_placement)]
+        if op.lhs_stage is None
+        else [(op.lhs, op.lhs_placement), (op.rhs, op.rhs_placement)]
+    )
+    if any(placement.size_bytes > type_of(buffer, BufferType).stage_bytes for buffer, placement in sides):
+        raise InternalError("operand-size", f"an operand of {op.name} is more than a stage of its buffer")
+    if shape is not None and (shape[2] > op.rhs_placement.shape[0] or shape[1] > 2 * op.rhs_placement.shape[1]):
+        raise InternalError("operand-shape", f"the operands of {op.name} are not of a product of {shape}")

@@ -49,6 +49,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     llvm.cond_br %1, ^bb1, ^bb2
   ^bb1:
     %29 = llvm.bitcast %a0 : f32 to i32
+    nvvm.tcgen05.fence.after_thread_sync
     %30 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
     %31 = llvm.insertelement %29, %14[%6 : i32] : vector<16xi32>
     %32 = llvm.insertelement %29, %31[%15 : i32] : vector<16xi32>

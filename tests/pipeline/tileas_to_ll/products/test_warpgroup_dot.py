@@ -10,8 +10,12 @@ import pytest
 
 from tests.compiled_once import by_another_compiler
 from tests.emulated_kernels import assembled, cases, compiled, run
+from tileiras_build import driver
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tileaa_to_tileas import select_async
 from tileiras_build.reports import sass
+from tileiras_build.targets import find_target
 
 KERNELS = Path(__file__).with_name("long_products.py")
 LENGTH, ERROR = 4096, 1e-4
@@ -98,3 +102,18 @@ def test_nothing_is_spilled(name):
     artifacts = assembled(KERNELS, name, "sm_90")
     [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
     assert listing.count("QGMMA") and not listing.count(*sass.SPILL)
+
+
+MATMUL = Path(__file__).parents[4] / "examples" / "kernels" / "matmul.py"
+
+
+@pytest.mark.parametrize(("target", "said", "wrong"), [
+    ("sm_90", "rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,", "rhs_placement = #cute.shared<16, swizzle<3,3,3> o (2147483648,"),
+    ("sm_100", "shape = array<i64: 64, 64, 32>", "shape = array<i64: 64, 64, 2147483648>"),
+])  # fmt: skip
+def test_a_product_of_more_than_its_buffers_hold_is_refused(target, said, wrong):
+    """It would be taken apart into as many instructions as the text says."""
+    text = compiled(MATMUL, "matmul_f16_nn", target).tileas
+    assert said in text
+    with pytest.raises(InternalError, match="operand-s"):
+        driver.lower(text.replace(said, wrong).encode(), "tileas", "ll", Job(find_target(target)))

@@ -40,7 +40,7 @@ from ....layouts.linear_layout import log2_exact
 from ....layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
 from ....layouts.tensor_memory import COLUMN_BITS, COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
-from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
+from ...analysis.dot_atoms import operand_signs, require_operands, tensor_memory_atom_of
 from ...shared.accessors import expect, given, number_of, numbers_of, type_of, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
@@ -148,6 +148,7 @@ def _store(e: KernelEmitter, op: TableOperation) -> None:
     tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
+    e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
     place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = pointer_to(e, warp_address(e, tile, place, own, first))
@@ -201,6 +202,7 @@ def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):
+        e.b.issue(instructions.FenceAfterOp)
         pointer = pointer_to(e, e.b.add(address, lanes))
         e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e, words), type=None, **form_of("32x32b", len(words)))
         e.b.issue(instructions.WaitStoreOp)
@@ -297,6 +299,7 @@ class _Product:
         self.e, self.op = e, op
         self.atom = tensor_memory_atom_of(op)
         m, n, k = numbers_of(op, "shape")
+        require_operands(op, (m, n, k))
         self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None

@@ -27,7 +27,7 @@ from ....dialects.nvvm.warpgroup import WgmmaWaitOp
 from ....layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_operand
 from ....layouts.linear_layout import log2_exact
 from ....layouts.warpgroup import ROWS
-from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_tiling_of
+from ...analysis.dot_atoms import operand_signs, partial_sums, require_operands, warpgroup_tiling_of
 from ...shared.accessors import given, type_of, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I32, SHARED, struct, vector
@@ -39,6 +39,7 @@ from ..pipelines.async_copies import stage_address
 
 
 def emit_async_dot(e: KernelEmitter, op: TableOperation) -> None:
+    require_operands(op)
     tiling = warpgroup_tiling_of(op, e.num_warps)
     product = _Product(e, op, tiling)
     if partial_sums(op):

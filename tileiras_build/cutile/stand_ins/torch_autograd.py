@@ -1,0 +1,75 @@
+"""What PyTorch does by device around functions: automatic mixed precision, and gradients that it hands to a script's own functions.
+
+Its C++ code sees tensors of the CPU, so that "cuda" has to be said to it as "cpu", and the device to the script again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd.function import BackwardCFunction, Function
+
+from .torch_tensors import DeviceTensor, on_device
+
+_WITHIN, _ON_DEVICE = "_tileiras_build_within", "_tileiras_build_on_device"
+Call = Callable[..., Any]
+
+
+def functions() -> tuple[tuple[Any, str, Callable[[Call], Any]], ...]:
+    """What is replaced: whose attribute, its name, and what makes the one in its place."""
+    return (
+        (torch.amp.autocast_mode.autocast, "__enter__", _enter),
+        (torch.amp.autocast_mode.autocast, "__exit__", _exit),
+        (Function, "apply", _apply),
+        (BackwardCFunction, "apply", _backward),
+    )
+
+
+def _enter(own: Call) -> Call:
+    """``with torch.autocast("cuda"):`` operations on the tensors of the CPU have the types that it asks for."""
+
+    @functools.wraps(own)
+    def __enter__(self: Any) -> Any:
+        made = own(self)
+        if self.device == "cuda":
+            within = torch.amp.autocast_mode.autocast("cpu", self.fast_dtype, self._enabled, self._cache_enabled)
+            own(within)
+            vars(self).setdefault(_WITHIN, []).append(within)
+        return made
+
+    return __enter__
+
+
+def _exit(own: Call) -> Call:
+    @functools.wraps(own)
+    def __exit__(self: Any, *exception: object) -> Any:
+        if vars(self).get(_WITHIN):
+            own(vars(self)[_WITHIN].pop(), *exception)
+        return own(self, *exception)
+
+    return __exit__
+
+
+def _apply(own: Call) -> Any:
+    """``Function.apply``: where a tensor of the device goes in, the gradients that come are of the device."""
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        made = own.__func__(cls, *args, **kwargs)  # type: ignore[attr-defined]
+        if any(isinstance(one, DeviceTensor) for one in (*args, *kwargs.values())):
+            for one in made if isinstance(made, tuple) else (made,):
+                node = getattr(one, "grad_fn", None)
+                if isinstance(node, BackwardCFunction):
+                    setattr(node, _ON_DEVICE, True)
+        return made
+
+    return classmethod(apply)
+
+
+def _backward(own: Call) -> Call:
+    def apply(self: Any, *gradients: Any) -> Any:
+        return own(self, *on_device(gradients) if getattr(self, _ON_DEVICE, False) else gradients)
+
+    return apply

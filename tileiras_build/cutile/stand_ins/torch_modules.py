@@ -1,0 +1,71 @@
+"""Modules of PyTorch that move to the device and back, and tensors that are loaded from files.
+
+A parameter stays the object that it is, as where there is a GPU: optimizers, and modules that share it, have it already. All of it is in
+the computer's memory, so that what changes is the class alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .torch_tensors import DeviceTensor, is_cuda, on_device
+
+Function = Callable[..., Any]
+
+
+def in_place(own: Function) -> Function:
+    """The function that takes the place of ``Module._apply``, through which modules move."""
+
+    @functools.wraps(own)
+    def _apply(self: torch.nn.Module, function: Function, *more: Any, **named: Any) -> torch.nn.Module:
+        held = [one for one in self._parameters.values() if one is not None]
+        kept = {id(one) for one in (*held, *(one.grad for one in held)) if one is not None}
+
+        def moved(tensor: torch.Tensor) -> torch.Tensor:
+            made = function(tensor)
+            if id(tensor) in kept and isinstance(made, DeviceTensor) != isinstance(tensor, DeviceTensor):
+                _become(tensor, isinstance(made, DeviceTensor))
+            return made
+
+        return own(self, moved, *more, **named)
+
+    return _apply
+
+
+def _become(tensor: torch.Tensor, is_on_device: bool) -> None:
+    """Let a tensor say that it is on the device, or that it is not."""
+    is_parameter = isinstance(tensor, torch.nn.Parameter)
+    if is_on_device:
+        tensor.__class__ = DeviceTensor
+        tensor._is_param = is_parameter  # what else than their class tells parameters
+    else:
+        tensor.__class__ = torch.nn.Parameter if is_parameter else torch.Tensor
+
+
+def loaded(own: Function) -> Function:
+    """The function that takes the place of ``torch.load``: files are read on the CPU."""
+
+    @functools.wraps(own)
+    def load(f: Any, map_location: Any = None, *more: Any, **named: Any) -> Any:
+        if isinstance(map_location, str | torch.device) and is_cuda(map_location):
+            return _claimed(own(f, "cpu", *more, **named))
+        return own(f, map_location, *more, **named)
+
+    return load
+
+
+def _claimed(value: Any) -> Any:
+    """The tensors of what a file holds, on the device."""
+    if isinstance(value, torch.nn.Module):
+        return value.to("cuda")
+    if isinstance(value, dict):
+        for name, part in value.items():
+            value[name] = _claimed(part)
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(map(_claimed, value))
+    return on_device(value)

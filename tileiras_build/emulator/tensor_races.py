@@ -1,0 +1,127 @@
+"""The race check of tensor memory (PTX ISA 9.0, section 9.7.16.6): which accesses to its columns come before which.
+
+Of each column a warp's last tcgen05.ld and .st count, and the last product or copy of what each warp issues. Those of another
+thread are ordered over a synchronisation only by fences on its sides: tcgen05.fence::before_thread_sync behind what a thread
+accesses, unless a commit says that it is done, and ::after_thread_sync ahead of what the other one accesses. So an access is
+published with the clock of the fence behind it, and a warp sees what it knew at its last fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .faults import RACE, EmulatorFault
+from .race_clocks import ORDER, Clocks
+from .tensor import COLUMNS, Span, fault
+
+UNFENCED = 1 << 30  # the clock of an access that no fence stands behind
+FINDING = "tensor-not-fenced"
+MOVED, STORED = "moved", "stored"  # by a warp: at all, and written
+USED, WRITTEN = "used", "written"  # by a product or a copy
+DOES = {
+    MOVED: "what warp {} does", STORED: "what warp {} stores", USED: "an operation that warp {} issued",
+    WRITTEN: "what an operation writes that warp {} issued",
+}  # fmt: skip
+
+
+class TensorRaces(Clocks):
+    """Tables are (CTAs, 2 halves, columns) of clocks, by (what, agent): of accesses, and of the fences behind them."""
+
+    def __init__(self, machine):
+        super().__init__(machine)
+        self.tensor_clock = np.zeros((machine.ctas, self.warps), np.int32)  # of each warp's last tcgen05.ld or .st
+        self.accessed: dict[tuple[str, int], np.ndarray] = {}
+        self.fenced: dict[tuple[str, int], np.ndarray] = {}
+        self.seen = self.known[:, :, ORDER].copy()  # what a warp knew at its last fence::after_thread_sync
+        self.unfenced: dict[tuple[int, int], list[tuple[str, Span]]] = {}
+
+    def _note(self, table: dict, key: tuple[str, int], cta: int, span: Span, clock: int) -> None:
+        if key not in table:
+            table[key] = np.zeros((self.machine.ctas, 2, COLUMNS), np.int32)
+        table[key][cta, span.halves, span.first : span.last] = clock
+
+    # ---- fences
+    def tensor_fence(self, flat, is_after: bool) -> None:
+        """Threads execute one of the two fences."""
+        ctas, warps = self.pairs(flat)
+        if is_after:
+            self.seen[ctas, warps] = self.known[ctas, warps, ORDER]
+            return
+        for cta, warp in zip(ctas.tolist(), warps.tolist()):
+            for what, span in self.unfenced.pop((cta, warp), ()):
+                self._note(self.fenced, (what, warp), cta, span, self.clock(cta, warp))
+
+    # ---- accesses of warps
+    def tensor_moved(self, ctas, warps) -> None:
+        """Warps read or write tensor memory with tcgen05.ld or .st."""
+        self.tensor_clock[ctas, warps] = self.clock(ctas, warps)
+
+    def tensor_columns(self, ins, span: Span, ctas, warps, writes: bool) -> None:
+        """Warps of CTAs (n) read or write columns of tensor memory with tcgen05.ld or .st."""
+        for cta, warp in zip(np.asarray(ctas).tolist(), np.asarray(warps).tolist()):
+            self._come_after(ins, USED if writes else WRITTEN, cta, span, (cta, warp))
+            for what in (MOVED, STORED) if writes else (MOVED,):
+                self._note(self.accessed, (what, warp), cta, span, self.clock(cta, warp))
+                self._note(self.fenced, (what, warp), cta, span, UNFENCED)
+                self.unfenced.setdefault((cta, warp), []).append((what, span))
+
+    # ---- operations of threads
+    def tensor_issued(self, ins, writes: Sequence[Span], reads: Sequence[Span], sides, ctas, tid: int) -> None:
+        """Thread ``tid`` of CTAs issues an operation on columns of ``sides``: what warps do there comes before it."""
+        for what, use, spans in ((MOVED, WRITTEN, writes), (STORED, USED, reads)):
+            for span in spans:
+                reached = set(np.arange(self.machine.ctas)[span.ctas].tolist())
+                for cta, other in (pair for side in sides for pair in zip(ctas.tolist(), side.tolist())):
+                    if other in reached:
+                        self._come_after(ins, what, other, span, (cta, tid // 32))
+                        self._note_issued(use, span, other, cta, self.first_tensor + tid // 32)
+
+    def _note_issued(self, use: str, span: Span, other: int, cta: int, role: int) -> None:
+        agent, clock = int(self.first_agent[cta]) + role, int(self.async_clock[cta, role])
+        for what in {use, USED}:
+            for table in (self.accessed, self.fenced):  # a commit needs no fence
+                self._note(table, (what, agent), other, span, clock)
+
+    def _come_after(self, ins, what: str, other: int, span: Span, by: tuple[int, int]) -> None:
+        """Of a warp that accesses a span of CTA ``other``: it knows of what was done there, over fences."""
+        own = int(self.first_agent[by[0]]) + by[1]
+        first = int(self.first_agent[other]) if what in (MOVED, STORED) else 0
+        for (kind, agent), table in self.accessed.items():
+            if kind != what or first + agent == own:
+                continue
+            at = other, span.halves, slice(span.first, span.last)
+            if int(table[at].max(initial=0)) > self.known[*by, ORDER, first + agent]:
+                self._report_race(ins, what, first + agent, span, by)
+            elif (clock := int(self.fenced[kind, agent][at].max(initial=0))) > self.seen[*by, first + agent]:
+                self._report_fence(ins, what, first + agent, span, by, clock)
+
+    # ---- reports
+    def _does(self, what: str, agent: int, span: Span) -> str:
+        role = agent % self.roles
+        warp = role if role < self.warps else role - self.first_tensor
+        return f"{DOES[what].format(warp)} in columns {span.first} to {span.last - 1}"
+
+    def _report_race(self, ins, what: str, agent: int, span: Span, by: tuple[int, int]) -> None:
+        raise EmulatorFault(
+            f"race on tensor memory: nothing orders {self._does(what, agent, span)} before this operation",
+            instruction=ins.text, line=ins.line, thread=self.machine.thread_name(by[0], by[1] * 32), kind=RACE,
+        )  # fmt: skip
+
+    def _report_fence(self, ins, what: str, agent: int, span: Span, by: tuple[int, int], clock: int) -> None:
+        is_published = clock <= self.known[*by, ORDER, agent]
+        missing = "::after_thread_sync ahead of this operation" if is_published else "::before_thread_sync behind it"
+        why = f"{self._does(what, agent, span)} is ordered before this operation by no tcgen05.fence{missing}"
+        fault(self.machine, ins, why, by[0], by[1] * 32, span.first, FINDING)
+
+    def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
+        """A warp frees what it has with the peer CTA, whose accesses it must come after (PTX ISA 9.0, table 47)."""
+        first = int(self.first_agent[peer])
+        known = self.known[cta, warp, ORDER, first : first + self.warps]
+        late = np.flatnonzero(self.tensor_clock[peer] > known)
+        if late.size:
+            raise EmulatorFault(
+                f"race on tensor memory: warp {late[0]} of the peer CTA may still access what this frees for both",
+                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), kind=RACE,
+            )  # fmt: skip
