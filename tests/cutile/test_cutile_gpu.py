@@ -62,6 +62,13 @@ def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
 
 
+def test_prints_are_shown_where_the_gpu_is_waited_for(driver, tmp_path):
+    with CachedDriver(driver, "sm_90", tmp_path) as gpu:
+        done = gpu.run([sys.executable, CLIENT, "prints"], python_path=[str(ROOT)])
+        assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
+        assert done.stdout.splitlines()[:3] == ["launched", "first of 3", "waited"]
+
+
 @pytest.mark.parametrize("release", names())
 def test_programmatic_launches(driver, tmp_path, release):
     if release[:3] in ("1.3", "1.4", "1.5"):

@@ -95,6 +95,10 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec graph, CUstream stream)
     IN_CONTEXT;
     HANDLE(found, graph, GRAPH_EXEC);
     STREAM_HANDLE(stream);
+    NOT_CAPTURED(stream);
+    for (node *one = found->nodes; one; one = one->next)
+        REQUIRE(one->kernel->kind != DEAD, CUDA_ERROR_INVALID_HANDLE, "kernel %s was unloaded since", one->kernel->entry.name);
+    show_prints();
     pthread_mutex_lock(&lock);
     for (node *one = found->nodes; one; one = one->next)
         emulate(&one->kernel->entry, one->kernel->owner, &one->config, (void **)one->data);
@@ -119,12 +123,6 @@ CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec graph)
 }
 
 /* ---- memory in the order of a stream ----------------------------------------------------------------------------- */
-#define NOT_CAPTURED(stream) \
-    do { \
-        handle *one = find_handle((const void *)(stream), STREAM); \
-        REQUIRE(!one || !one->graph, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "this driver captures launches only"); \
-    } while (0)
-
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
     IN_CONTEXT;
@@ -249,11 +247,117 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned g
     return cuLaunchKernelEx(&config, function, params, extra);
 }
 
+/* ---- memory of other processes ------------------------------------------------------------------------------------ */
+CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+    const allocation *found = find_memory(address, 0);
+    IN_CONTEXT;
+    REQUIRE(found, CUDA_ERROR_NOT_FOUND, "%#llx is in no allocation", (unsigned long long)address);
+    if (base)
+        *base = found->base;
+    if (size)
+        *size = found->size;
+    return CUDA_SUCCESS;
+}
+
+enum { PEER = 0x52454550 };
+
+/* What a handle holds: the folder of the process that owns the memory, and where in it the allocation lies. */
+typedef struct {
+    unsigned magic;
+    char folder[44];
+    unsigned long long offset, size;
+} peer_handle;
+
+_Static_assert(sizeof(peer_handle) == CU_IPC_HANDLE_SIZE, "a handle has no more room");
+
+CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
+{
+    const allocation *found = find_memory(address, 0);
+    const char *folder = getenv("STRICT_DRIVER_FOLDER");
+    peer_handle made = {.magic = PEER};
+    IN_CONTEXT;
+    NOT_NULL(handle);
+    REQUIRE(found && address < PEER_BASE, INVALID, "%#llx is in no allocation of this process", (unsigned long long)address);
+    REQUIRE(folder && strlen(folder) < sizeof made.folder, CUDA_ERROR_OUT_OF_MEMORY, "the folder's name is too long");
+    snprintf(made.folder, sizeof made.folder, "%s", folder);
+    made.offset = found->base - MEMORY_BASE;
+    made.size = found->size;
+    memcpy(handle, &made, sizeof made);
+    return CUDA_SUCCESS;
+}
+
+/* Let the emulator have the same bytes at the same address, or not any more. */
+static int tell_peer(const char *verb, const peer_handle *handle, unsigned long long start, unsigned long long at, size_t size)
+{
+    char head[256], *answer;
+    size_t got;
+    int done;
+    snprintf(head, sizeof head, "%s %s %llu %llu %zu", verb, handle->folder, start, at, size);
+    answer = ask(head, strlen(head), "", 0, &got);
+    done = answer && !strncmp(answer, "done", 4);
+    free(answer);
+    return done;
+}
+
+CUresult CUDAAPI cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigned flags)
+{
+    static unsigned long long next = PEER_BASE;
+    const char *own = getenv("STRICT_DRIVER_FOLDER");
+    unsigned long long start, at;
+    peer_handle given;
+    char path[64];
+    size_t size;
+    void *mapped;
+    int file;
+    memcpy(&given, &handle, sizeof given);
+    IN_CONTEXT;
+    NOT_NULL(address);
+    REQUIRE(flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, INVALID, "flags are %#x", flags);
+    REQUIRE(allocation_count < MAX_ALLOCATIONS, CUDA_ERROR_OUT_OF_MEMORY, "there are too many allocations");
+    REQUIRE(given.magic == PEER, CUDA_ERROR_INVALID_HANDLE, "this is no handle of memory");
+    REQUIRE(!own || strcmp(own, given.folder), CUDA_ERROR_INVALID_CONTEXT, "the memory is of this process");
+    start = given.offset / 4096 * 4096;
+    size = given.offset - start + given.size;
+    snprintf(path, sizeof path, "%.43s/memory", given.folder);
+    file = open(path, O_RDWR);
+    REQUIRE(file >= 0, CUDA_ERROR_INVALID_HANDLE, "the process of the memory is gone");
+    pthread_mutex_lock(&table_lock);
+    at = next;
+    next += (size + 2 * 4096 - 1) / 4096 * 4096;
+    pthread_mutex_unlock(&table_lock);
+    mapped = mmap((void *)at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, (off_t)start);
+    close(file);
+    REQUIRE(mapped == (void *)at && tell_peer("open", &given, start, at, size), CUDA_ERROR_MAP_FAILED, "it cannot be mapped");
+    *address = at + given.offset - start;
+    pthread_mutex_lock(&table_lock);
+    allocations[allocation_count++] = (allocation){*address, given.size};
+    pthread_mutex_unlock(&table_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr address)
+{
+    const allocation *found = find_memory(address, 0);
+    const peer_handle none = {.magic = PEER, .folder = "-"};
+    unsigned long long at;
+    size_t size;
+    IN_CONTEXT;
+    REQUIRE(found && found->base == address && address >= PEER_BASE, INVALID, "%#llx was not opened", (unsigned long long)address);
+    at = address / 4096 * 4096;
+    size = address - at + found->size;
+    pthread_mutex_lock(&table_lock);
+    allocations[found - allocations] = allocations[--allocation_count];
+    pthread_mutex_unlock(&table_lock);
+    munmap((void *)at, size);
+    REQUIRE(tell_peer("close", &none, 0, at, size), CUDA_ERROR_UNKNOWN, "it cannot be given back");
+    return CUDA_SUCCESS;
+}
+
 /* cuTile's launcher looks these up before it launches anything; to call one is refused. */
 static const char *const not_here[] = {
     "cuGraphAddEventRecordNode", "cuGraphAddKernelNode", "cuGraphAddMemAllocNode", "cuGraphAddMemFreeNode",
-    "cuGraphAddMemsetNode", "cuGraphCreate", "cuIpcCloseMemHandle", "cuIpcGetMemHandle", "cuIpcOpenMemHandle",
-    "cuMemGetAddressRange",
+    "cuGraphAddMemsetNode", "cuGraphCreate",
 };
 
 static CUresult refuse_call(void)

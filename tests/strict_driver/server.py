@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import io
 import mmap
 import os
 import socket
@@ -17,12 +18,15 @@ import struct
 import subprocess
 import threading
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.compiled_once import once
 from tests.runtime.fake_libcuda import compiler, cuda_include, run
 from tileiras_build import emulator
+from tileiras_build.emulator.faults import ASSERTION
+from tileiras_build.emulator.products import BY_BLAS
 from tileiras_build.emulator.tensor_map import TensorMap
 from tileiras_build.errors import TileirasError
 from tileiras_build.pipeline import ptx_to_cubin
@@ -60,21 +64,26 @@ def _compiled() -> dict[str, bytes]:
 
 
 class StrictDriver:
-    """A GPU of the emulator behind the driver in ``folder``; one at a time in a process: its memory has one place."""
+    """A GPU of the emulator, with ``size`` bytes of memory, behind the driver in ``folder``; one at a time in a process: its
+    memory has one place."""
 
-    def __init__(self, folder: Path, sm: str):
-        self.folder, self.target = folder, find_target(sm)
+    sums = BY_BLAS
+    time_limit: float | None = None
+
+    def __init__(self, folder: Path, sm: str, size: int = MEMORY_SIZE):
+        self.folder, self.target, self.size = folder, find_target(sm), size
         self.images: dict[bytes, str] = {}
         self.launches: list[str] = []
         self.grids: list[tuple[int, ...]] = []
         self._socket = socket.socket(socket.AF_UNIX)
+        self._verbs = {"compile": self._compile, "launch": self._launch, "open": _open_peer, "close": _close_peer}
 
     def __enter__(self) -> StrictDriver:
         for name in ("memory", "socket", "refusals"):
             (self.folder / name).unlink(missing_ok=True)
         with open(self.folder / "memory", "wb+") as file:
-            file.truncate(MEMORY_SIZE)
-            _map_at(file.fileno(), MEMORY_BASE, MEMORY_SIZE)
+            file.truncate(self.size)
+            _map_at(file.fileno(), MEMORY_BASE, self.size)
         self._socket.bind(str(self.folder / "socket"))
         self._socket.listen()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -85,7 +94,7 @@ class StrictDriver:
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join()
-        _libc().munmap(ctypes.c_void_p(MEMORY_BASE), ctypes.c_size_t(MEMORY_SIZE))
+        _libc().munmap(ctypes.c_void_p(MEMORY_BASE), ctypes.c_size_t(self.size))
         (self.folder / "memory").unlink()
 
     def add(self, cubin: bytes, ptx: str) -> None:
@@ -128,12 +137,12 @@ class StrictDriver:
         verb, *words = stream.read(head_size).decode().split()
         body = stream.read(body_size)
         try:
-            answer = self._compile(body) if verb == "compile" else self._launch(words, body)
-        except (TileirasError, emulator.EmulatorError, KeyError, ValueError) as error:
-            answer = f"{type(error).__name__}: {error}".encode()
+            answer = self._verbs[verb](words, body)
+        except (TileirasError, emulator.EmulatorError, KeyError, OSError, ValueError) as error:
+            answer = _told(error).encode()
         stream.write(_SIZE.pack(len(answer)) + answer)
 
-    def _compile(self, text: bytes) -> bytes:
+    def _compile(self, words: list[str], text: bytes) -> bytes:
         """What the driver's compiler makes of PTX."""
         ptx = text.rstrip(b"\0").decode()
         cubin, _ = ptx_to_cubin.lower(ptx, Job(self.target))
@@ -156,8 +165,19 @@ class StrictDriver:
             memory.map(*_RANGE.unpack_from(body, at + index * _RANGE.size))
         self.launches.append(entry)
         self.grids.append(tuple(shape[:3]))
-        emulator.run_ptx(ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic)
-        return b"done"
+        with redirect_stdout(io.StringIO()) as printed:
+            emulator.run_ptx(
+                ptx, entry, shape[:3], shape[3:], params, memory=memory, dynamic_shared=dynamic, sums=self.sums,
+                time_limit=self.time_limit,
+            )  # fmt: skip
+        return b"done" + printed.getvalue().encode()
+
+
+def _told(error: Exception) -> str:
+    """The answer for a launch that failed."""
+    if isinstance(error, emulator.EmulatorFault) and error.kind == ASSERTION:
+        return f"assert{error.message}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _for_emulator(param: bytes) -> bytes:
@@ -179,10 +199,30 @@ def _libc():
     return libc
 
 
-def _map_at(file: int, address: int, size: int) -> None:
+def _open_peer(words: list[str], body: bytes) -> bytes:
+    """Map memory of another process where the driver has mapped it: FOLDER OFFSET ADDRESS SIZE."""
+    folder, *numbers = words
+    offset, address, size = map(int, numbers)
+    with open(Path(folder, "memory"), "rb+") as file:
+        _map_at(file.fileno(), address, size, offset)
+    return b"done"
+
+
+def _close_peer(words: list[str], body: bytes) -> bytes:
+    address, size = map(int, words[-2:])
+    _libc().munmap(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    return b"done"
+
+
+def _map_at(file: int, address: int, size: int, offset: int = 0) -> None:
     flags = mmap.MAP_SHARED | _FIXED
     at = _libc().mmap(
-        ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_WRITE, flags, file, ctypes.c_long(0)
+        ctypes.c_void_p(address),
+        ctypes.c_size_t(size),
+        mmap.PROT_READ | mmap.PROT_WRITE,
+        flags,
+        file,
+        ctypes.c_long(offset),
     )
     if at != address:
         raise OSError(ctypes.get_errno(), f"no memory can be mapped at {address:#x}")

@@ -8,9 +8,11 @@
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +24,15 @@
 #include <unistd.h>
 
 #define MEMORY_BASE 0x200000000000ull
+#define PEER_BASE 0x300000000000ull /* of memory of other processes */
 #define ALIGNMENT 256u /* of an allocation */
 #define COMMON_SHARED 49152u
 #define MAX_PARAMETERS 512
-#define MAX_HANDLES 4096
 #define MAX_ALLOCATIONS 4096
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, table_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
 static int initialized, retained, hung;
 static int listened; /* whether an emulator was there at cuInit: what launches cost is measured without one */
 static int captures; /* streams that are captured */
@@ -129,32 +132,65 @@ typedef struct handle {
     struct handle *owner;
     unsigned char *image; /* of a module or library: the cubin */
     size_t size;
-    entry_point entry; /* of a function or kernel */
     double when; /* of an event: seconds; negative until recorded */
+    unsigned flags; /* of an event, as it was made */
     struct handle *graph; /* of a stream that is captured */
     void *nodes; /* of a graph: its launches (capture.c) */
+    entry_point entry; /* of a function or kernel; the others end before it */
 } handle;
 
-static handle *handles[MAX_HANDLES];
-static size_t handle_count;
+/* By address, with as many empty places as handles. Dead ones stay: no later handle has the address of one. */
+static handle **handles;
+static size_t handle_count, handle_room;
+
+static size_t place_of(const void *given)
+{
+    size_t place = (size_t)given / 16 * 0x9e3779b97f4a7c15ull % handle_room;
+    while (handles[place] && handles[place] != given)
+        place = (place + 1) % handle_room;
+    return place;
+}
+
+static void make_room(void)
+{
+    handle **before = handles;
+    size_t room = handle_room;
+    if (2 * handle_count < handle_room)
+        return;
+    handle_room = room ? 2 * room : 1024;
+    handles = calloc(handle_room, sizeof *handles);
+    if (!handles)
+        abort();
+    for (size_t index = 0; index < room; ++index)
+        if (before[index])
+            handles[place_of(before[index])] = before[index];
+    free(before);
+}
 
 static handle *make_handle(kind kind, handle *owner)
 {
-    handle *made = calloc(1, sizeof *made);
-    if (!made || handle_count == MAX_HANDLES)
+    handle *made = calloc(1, kind == FUNCTION || kind == KERNEL ? sizeof *made : offsetof(handle, entry));
+    if (!made)
         abort();
     made->kind = kind;
     made->owner = owner;
     made->when = -1;
-    return handles[handle_count++] = made;
+    pthread_mutex_lock(&table_lock);
+    make_room();
+    handles[place_of(made)] = made;
+    ++handle_count;
+    pthread_mutex_unlock(&table_lock);
+    return made;
 }
 
 static handle *find_handle(const void *given, kind kind)
 {
-    for (size_t index = 0; index < handle_count; ++index)
-        if (handles[index] == given && handles[index]->kind == kind)
-            return handles[index];
-    return NULL;
+    handle *found = NULL;
+    pthread_mutex_lock(&table_lock);
+    if (given && handle_room)
+        found = handles[place_of(given)];
+    pthread_mutex_unlock(&table_lock);
+    return found && found->kind == kind ? found : NULL;
 }
 
 #define HANDLE(name, given, wanted) \
@@ -164,12 +200,20 @@ static handle *find_handle(const void *given, kind kind)
     REQUIRE((size_t)(given) <= 2 || find_handle((const void *)(given), STREAM), CUDA_ERROR_INVALID_HANDLE, \
             "%p is no live stream", (void *)(given))
 
+#define NOT_CAPTURED(stream) \
+    do { \
+        handle *stream_ = find_handle((const void *)(stream), STREAM); \
+        REQUIRE(!stream_ || !stream_->graph, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the stream is being captured, and this driver captures launches only"); \
+    } while (0)
+
 static void kill_owned(handle *owner)
 {
-    for (size_t index = 0; index < handle_count; ++index)
-        if (handles[index]->owner == owner)
+    pthread_mutex_lock(&table_lock);
+    for (size_t index = 0; index < handle_room; ++index)
+        if (handles[index] && handles[index]->owner == owner)
             handles[index]->kind = DEAD;
     owner->kind = DEAD;
+    pthread_mutex_unlock(&table_lock);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
@@ -354,6 +398,8 @@ static int send_all(int to, const void *data, size_t size)
 {
     for (const char *at = data; size;) {
         ssize_t sent = write(to, at, size);
+        if (sent < 0 && errno == EINTR)
+            continue;
         if (sent <= 0)
             return 0;
         at += sent;
@@ -366,6 +412,8 @@ static int receive_all(int from, void *data, size_t size)
 {
     for (char *at = data; size;) {
         ssize_t got = read(from, at, size);
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got <= 0)
             return 0;
         at += got;
@@ -393,9 +441,33 @@ static char *ask(const void *head, size_t head_size, const void *body, size_t bo
     return answer;
 }
 
+/* What kernels have printed reaches the program's output where the Programming Guide ("Formatted Output") says so: before a
+ * launch, where somebody waits for the GPU, and where an image is loaded. */
+static char *printed;
+static size_t printed_size;
+
+static void keep_prints(const char *text, size_t size)
+{
+    printed = realloc(printed, printed_size + size);
+    memcpy(printed + printed_size, text, size);
+    printed_size += size;
+}
+
+static void show_prints(void)
+{
+    pthread_mutex_lock(&print_lock);
+    if (printed_size) {
+        fwrite(printed, 1, printed_size, stdout);
+        fflush(stdout);
+    }
+    printed_size = 0;
+    pthread_mutex_unlock(&print_lock);
+}
+
 /* Wait for all launches: forever, where one never ends. */
 static void finish(void)
 {
+    show_prints();
     while (hung)
         sleep(1);
 }
@@ -586,29 +658,37 @@ CUresult CUDAAPI cuCtxSynchronize(void)
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *address, size_t size)
 {
+    int fits;
     IN_CONTEXT;
     NOT_CAPTURING;
     NOT_NULL(address);
     REQUIRE(size, INVALID, "0 bytes are asked for");
     /* Two allocations never touch: what is written past one is in none. */
-    if (memory_used + size + ALIGNMENT > memory_size || allocation_count == MAX_ALLOCATIONS)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *address = MEMORY_BASE + memory_used;
-    allocations[allocation_count++] = (allocation){*address, size};
-    memory_used += (size + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return CUDA_SUCCESS;
+    pthread_mutex_lock(&table_lock);
+    fits = memory_used + size + ALIGNMENT <= memory_size && allocation_count < MAX_ALLOCATIONS;
+    if (fits) {
+        *address = MEMORY_BASE + memory_used;
+        allocations[allocation_count++] = (allocation){*address, size};
+        memory_used += (size + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    pthread_mutex_unlock(&table_lock);
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult CUDAAPI cuMemFree(CUdeviceptr address)
 {
+    int found = 0;
     IN_CONTEXT;
     NOT_CAPTURING;
-    for (size_t index = 0; index < allocation_count; ++index)
+    pthread_mutex_lock(&table_lock);
+    for (size_t index = 0; !found && index < allocation_count; ++index)
         if (allocations[index].base == address) {
             allocations[index] = allocations[--allocation_count];
-            return CUDA_SUCCESS;
+            found = 1;
         }
-    REFUSE(INVALID, "%#llx is the start of no allocation", (unsigned long long)address);
+    pthread_mutex_unlock(&table_lock);
+    REQUIRE(found, INVALID, "%#llx is the start of no allocation", (unsigned long long)address);
+    return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemGetInfo(size_t *left, size_t *total)
@@ -733,8 +813,17 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream)
 {
     IN_CONTEXT;
     STREAM_HANDLE(stream);
+    NOT_CAPTURED(stream);
     finish();
     return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuStreamQuery(CUstream stream)
+{
+    IN_CONTEXT;
+    STREAM_HANDLE(stream);
+    NOT_CAPTURED(stream);
+    return hung ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
@@ -752,7 +841,9 @@ CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned flags)
     IN_CONTEXT;
     NOT_NULL(event);
     REQUIRE(flags < 8, INVALID, "flags are %#x", flags);
+    REQUIRE(!(flags & CU_EVENT_INTERPROCESS) || flags & CU_EVENT_DISABLE_TIMING, INVALID, "an event of several processes has no time");
     *event = (CUevent)make_handle(EVENT, NULL);
+    ((handle *)*event)->flags = flags;
     return CUDA_SUCCESS;
 }
 
@@ -790,6 +881,7 @@ CUresult CUDAAPI cuEventElapsedTime(float *milliseconds, CUevent start, CUevent 
     NOT_NULL(milliseconds);
     HANDLE(from, start, EVENT);
     HANDLE(to, end, EVENT);
+    REQUIRE(!((from->flags | to->flags) & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_HANDLE, "an event was made without time");
     REQUIRE(from->when >= 0 && to->when >= 0, CUDA_ERROR_INVALID_HANDLE, "an event was not recorded");
     *milliseconds = (float)(1e3 * (to->when - from->when));
     return CUDA_SUCCESS;
@@ -843,6 +935,7 @@ static CUresult load(const char *function, handle **made, kind kind, const void 
 {
     handle loaded = {.kind = kind};
     CUresult status;
+    show_prints();
     if (!image)
         return refuse(function, INVALID, "the image is NULL");
     if ((size_t)image % 8)
@@ -855,8 +948,8 @@ static CUresult load(const char *function, handle **made, kind kind, const void 
         return refuse(function, CUDA_ERROR_INVALID_IMAGE, "the image is no cubin and no fat binary");
     if (!status) {
         *made = make_handle(kind, NULL);
-        **made = loaded;
-        (*made)->when = -1;
+        (*made)->image = loaded.image;
+        (*made)->size = loaded.size;
     }
     return status;
 }
@@ -1159,32 +1252,56 @@ static CUresult check_parameters(const char *function, const entry_point *entry,
     return CUDA_SUCCESS;
 }
 
+/* "done" and what was printed, "assert" and the message of a failed assertion, or what was wrong with the launch. */
+static void take_answer(const entry_point *entry, const char *answer, size_t size)
+{
+    if (!answer)
+        sticky = refuse("launch", CUDA_ERROR_LAUNCH_FAILED, "kernel %s: the emulator is gone", entry->name);
+    else if (!strncmp(answer, "done", 4)) {
+        pthread_mutex_lock(&print_lock);
+        keep_prints(answer + 4, size - 4);
+        pthread_mutex_unlock(&print_lock);
+    } else if (!strncmp(answer, "assert", 6)) {
+        sticky = CUDA_ERROR_ASSERT;
+        fprintf(stderr, "%s\n", answer + 6);
+    } else
+        sticky = refuse("launch", CUDA_ERROR_LAUNCH_FAILED, "kernel %s: %s", entry->name, answer);
+}
+
+/* For programs that go on with a new GPU, as it were, after a kernel has failed: a real context stays as it is. */
+void strict_driver_heal(void)
+{
+    sticky = CUDA_SUCCESS;
+}
+
 /* What the emulator gets: a line of numbers, and behind it the cubin, parameters with their sizes, and allocations. */
 static void emulate(const entry_point *entry, const handle *module, const CUlaunchConfig *config, void **params)
 {
     char head[1024], *answer;
     const char *hangs = getenv("STRICT_DRIVER_HANGS");
-    size_t size = module->size, answer_size;
+    size_t size = module->size, answer_size, count;
     unsigned char *body, *at;
     const unsigned *block = entry->is_tile ? entry->threads : &config->blockDimX;
     if ((hung = hangs && !strcmp(hangs, entry->name)) || !listened)
         return;
     for (int index = 0; index < entry->parameters; ++index)
         size += 4 + entry->sizes[index];
-    size += allocation_count * sizeof *allocations;
+    pthread_mutex_lock(&table_lock);
+    count = allocation_count;
+    size += count * sizeof *allocations;
     at = body = malloc(size);
     memcpy(at, module->image, module->size), at += module->size;
     for (int index = 0; index < entry->parameters; ++index) {
         memcpy(at, &entry->sizes[index], 4), at += 4;
         memcpy(at, params[index], entry->sizes[index]), at += entry->sizes[index];
     }
-    memcpy(at, allocations, allocation_count * sizeof *allocations);
+    memcpy(at, allocations, count * sizeof *allocations);
+    pthread_mutex_unlock(&table_lock);
     snprintf(head, sizeof head, "launch %s %u %u %u %u %u %u %u %zu %d %zu", entry->name, config->gridDimX, config->gridDimY,
              config->gridDimZ, block[0], block[1], block[2], config->sharedMemBytes, module->size, entry->parameters,
-             allocation_count);
+             count);
     answer = ask(head, strlen(head), body, size, &answer_size);
-    if (answer && strcmp(answer, "done"))
-        sticky = refuse("launch", CUDA_ERROR_LAUNCH_FAILED, "kernel %s: %s", entry->name, answer);
+    take_answer(entry, answer, answer_size);
     free(answer);
     free(body);
 }
@@ -1217,6 +1334,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction funct
     }
     REQUIRE(!captures || (size_t)config->hStream > 2, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
             "a launch on the legacy stream waits for a stream that is being captured");
+    show_prints();
     pthread_mutex_lock(&lock);
     emulate(&found->entry, found->owner, config, params);
     pthread_mutex_unlock(&lock);

@@ -137,6 +137,12 @@ def unrecorded(gpu: Gpu) -> int:
     return gpu("cuEventElapsedTime", ctypes.byref(ctypes.c_float()), *events)
 
 
+def timeless(gpu: Gpu) -> int:
+    events = [P(gpu.made("cuEventCreate", 2)) for _ in range(2)]
+    assert [gpu("cuEventRecord", event, None) for event in events] == [0, 0]
+    return gpu("cuEventElapsedTime", ctypes.byref(ctypes.c_float()), *events)
+
+
 def get_function(gpu: Gpu, name) -> int:
     module = gpu.made("cuModuleLoadData", gpu.image("large.cubin"))
     return gpu("cuModuleGetFunction", ctypes.byref(P()), P(module), name)
@@ -185,6 +191,28 @@ def launch_plain(gpu: Gpu) -> Callable[[int], int]:
     return lambda _: gpu.launch(function, [8])
 
 
+def captured(gpu: Gpu, module: P) -> P:
+    """An executable graph of one launch of a kernel of a module."""
+    stream, function = P(gpu.made("cuStreamCreate", 0)), P(gpu.made("cuModuleGetFunction", module, b"plain"))
+    assert gpu("cuStreamBeginCapture_v2", stream, 0) == 0
+    assert gpu.launch(function, [8], stream=stream.value) == 0
+    graph = P()
+    assert gpu("cuStreamEndCapture", stream, ctypes.byref(graph)) == 0
+    return P(gpu.made("cuGraphInstantiateWithFlags", graph, L(0)))
+
+
+def graph_of_the_dead(gpu: Gpu) -> int:
+    module = P(gpu.made("cuModuleLoadData", gpu.image("large.cubin")))
+    runs = captured(gpu, module)
+    assert gpu("cuModuleUnload", module) == 0
+    return gpu("cuGraphLaunch", runs, None)
+
+
+def graph_into_a_graph(gpu: Gpu) -> int:
+    runs = captured(gpu, P(gpu.made("cuModuleLoadData", gpu.image("large.cubin"))))
+    return during_capture(gpu, lambda stream: gpu("cuGraphLaunch", runs, P(stream)))
+
+
 BEFORE = [
     Wrong("flags of cuInit", INVALID, "flags are 1", lambda gpu: gpu("cuInit", 1)),
     Wrong("a call before cuInit", 3, "cuInit was not called", lambda gpu: gpu("cuDeviceGetCount", gpu.place(4))),
@@ -228,6 +256,8 @@ ORDINARY = [
     Wrong("flags of events", INVALID, "flags are 0x10", lambda gpu: gpu("cuEventCreate", gpu.place(8), 16)),
     Wrong("an event that is none", BAD_HANDLE, "is no live event", lambda gpu: gpu("cuEventRecord", P(BAD), None)),
     Wrong("events without a time", BAD_HANDLE, "was not recorded", unrecorded),
+    Wrong("events made without time", BAD_HANDLE, "was made without time", timeless),
+    Wrong("an event of processes that has a time", INVALID, "has no time", lambda gpu: gpu("cuEventCreate", gpu.place(8), 4)),
     Wrong("flags of waits", INVALID, "flags are 0x2",
           lambda gpu: gpu("cuStreamWaitEvent", None, P(gpu.made("cuEventCreate", 0)), 2)),
     Wrong("a version of no driver", INVALID, "version 0",
@@ -316,6 +346,10 @@ LAUNCHES = [
 CAPTURES = [
     Wrong("memory during a capture", 900, "a stream is being captured", lambda gpu: during_capture(gpu, lambda _: gpu("cuMemAlloc_v2", gpu.place(8), L(64)))),
     Wrong("a launch that waits for a capture", 906, "on the legacy stream waits", lambda gpu: during_capture(gpu, launch_plain(gpu))),
+    Wrong("waiting for a captured stream", 900, "is being captured", lambda gpu: during_capture(gpu, lambda stream: gpu("cuStreamSynchronize", P(stream)))),
+    Wrong("asking a captured stream", 900, "is being captured", lambda gpu: during_capture(gpu, lambda stream: gpu("cuStreamQuery", P(stream)))),
+    Wrong("a graph whose kernel is gone", BAD_HANDLE, "kernel plain was unloaded since", graph_of_the_dead),
+    Wrong("a graph within a graph", 900, "captures launches only", graph_into_a_graph),
     Wrong("a programmatic launch of 2", INVALID, "programmatic serialization is 2",
           launch("plain", attributes=[attribute(6, 2)])),
 ]  # fmt: skip

@@ -28,6 +28,21 @@ def test_rounding_is_two_units_in_the_last_place(relative, name, rounds):
     assert (tool.reason_of(message(relative), name) == tool.ROUNDS) is rounds
 
 
+@pytest.mark.parametrize(
+    ("message", "reason", "within"),
+    [
+        ("assert 1 == 0\nthe driver refused: cuLaunchKernelEx: kernel k: 1 threads along axis 0, it was compiled for 32",
+         "launches a cubin itself, as those of NVIDIA's tileiras: with one thread a block", False),
+        ("MLIR translation rule for primitive 'cutile_call_ffi' not found for platform cpu", "needs JAX on a GPU", False),
+        ("the driver refused: cuMemFree: 0x10 is the start of no allocation",
+         "the driver refused: cuMemFree: 0x10 is the start of no allocation", True),
+    ],
+)  # fmt: skip
+def test_what_the_driver_refuses_counts_unless_a_reason_is_known(message, reason, within):
+    assert tool.reason_of(message, "test_it") == reason
+    assert (reason not in tool.ENVIRONMENT) is within
+
+
 def case(name: str, file: str, message: str | None = None) -> str:
     inside = "" if message is None else f'<failure message="{message}"/>'
     return f'<testcase classname="test.{file}.TestThing" name="{name}">{inside}</testcase>'

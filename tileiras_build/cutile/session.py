@@ -125,6 +125,23 @@ class Session:
         """The kernel as it is launched with these arguments, compiled."""
         return self._compiled(self.kept(kernel), kernel, self._signature(kernel, arguments))
 
+    def measure_elsewhere(
+        self,
+        stream: object,
+        grid: tuple[int, ...],
+        kernel: Any,
+        arguments: tuple[object, ...],
+        flush: bool,
+        limit: float,
+    ) -> float | None:
+        """Microseconds of a launch where it can be stopped; None where there is no such place (``Device.measure_elsewhere``)."""
+        device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
+        signature = self._signature(kernel, arguments)
+        compiled = self._compiled(self.kept(kernel), kernel, signature)
+        names = self.cutile.parameter_names(kernel)
+        values = flatten(names, signature, arguments, lambda array: device.view(array, stream))
+        return device.measure_elsewhere(compiled, blocks, values, stream, flush, limit)
+
     def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
         """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
         shown = self.device.shown(self.cutile.parameter_names(kernel), arguments)

@@ -1,7 +1,9 @@
 """``ct.tune``: cuTile searches, the device measures.
 
 cuTile's search is Python over one function of its C code that times a launch; that function is taken over. Where the search
-calls it, it may leave repetitions out (``Device.measure``); where anyone else does, each call is a launch. It launches in this process: where a time limit is given, a launch that exceeds it is reported, and goes on, for nothing stops a kernel.
+calls it, it may leave repetitions out (``Device.measure``); where anyone else does, each call is a launch. Where a time limit is
+given, a GPU's launch is made in another process, as cuTile's is, for nothing stops a kernel but the end of its process; where that
+cannot open the memory of the arguments, it is made in this one, reported where it takes longer, and goes on.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def make_benchmark_with_timeout(own: Function) -> Function:
         work = lambda: session.enqueue(stream, grid, kernel, pyargs, False)
         start = time.perf_counter()
         try:
-            taken = session.device.measure(work, stream, flush, timeout_sec, first)
+            taken = session.measure_elsewhere(stream, grid, kernel, pyargs, flush, timeout_sec)
+            if taken is None:
+                taken = session.device.measure(work, stream, flush, timeout_sec, first)
         except TimeoutError as error:
             raise session.cutile.timeout_class(str(error)) from None
         return taken, time.perf_counter() - start

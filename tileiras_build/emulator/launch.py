@@ -127,12 +127,16 @@ def launch(
         sums,
         registers=registers,
         jobs=1 if check_blocks or unwritten is not None else asked_for(jobs),
-        deadline=None if time_limit is None else time.monotonic() + time_limit,
+        deadline=_deadline(time_limit),
         started=started,
         block_races=BlockRaces() if check_blocks and applies(program) else None,
         unwritten=unwritten,
     )
     execute(program, grid, block, params, memory, dynamic, options)
+
+
+def _deadline(time_limit: float | None) -> float | None:
+    return None if time_limit is None else time.monotonic() + time_limit
 
 
 def why_alone(artifacts, entry: str) -> str | None:
@@ -145,17 +149,25 @@ def run_ptx(
     ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
     check_races: bool | None = None, counters: Counters | None = None, cluster=None,
     findings: str | Mapping[str, str] | None = None, sums: str = BY_BLAS, jobs: int | None = None,
+    time_limit: float | None = None,
 ) -> None:  # fmt: skip
     """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
 
     ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``. ``findings`` is as of ``launch``, but
-    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster; and ``jobs``.
+    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster; ``jobs``, and ``time_limit``.
     """
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
         raise ValueError(f"kernel {entry} has no .reqntid: give the block")
-    options = Options(races(check_races), counters, Findings(findings, WARNING), sums, jobs=asked_for(jobs))
+    options = Options(
+        races(check_races),
+        counters,
+        Findings(findings, WARNING),
+        sums,
+        jobs=asked_for(jobs),
+        deadline=_deadline(time_limit),
+    )
     execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
 
 

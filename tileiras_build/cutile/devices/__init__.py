@@ -65,6 +65,18 @@ class Device(Protocol):
         """Microseconds of one launch, the ``first`` of its kind or a later one; ``flush`` empties caches before it. Raises
         TimeoutError after ``limit`` seconds."""
 
+    def measure_elsewhere(
+        self,
+        compiled: Compiled,
+        grid: Sequence[int],
+        values: Sequence[Value],
+        stream: object,
+        flush: bool,
+        limit: float,
+    ) -> float | None:
+        """Microseconds of one launch where it can be stopped; None where there is no such place. Raises TimeoutError after
+        ``limit`` seconds, RuntimeError where the launch fails."""
+
     def synchronize(self, stream: object = None) -> None:
         """Wait for what was launched on ``stream``; None: for everything."""
 

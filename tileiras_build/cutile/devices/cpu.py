@@ -221,6 +221,18 @@ class CpuDevice:
             launch()
         return 1.0
 
+    def measure_elsewhere(
+        self,
+        compiled: Compiled,
+        grid: Sequence[int],
+        values: Sequence[Value],
+        stream: object,
+        flush: bool,
+        limit: float,
+    ) -> float | None:
+        """None: a launch can be stopped here."""
+        return None
+
     def _launch_within(self, launch: Callable[[], None], limit: float) -> None:
         before, self.options = self.options, dataclasses.replace(self.options, time_limit=limit)
         try:

@@ -231,7 +231,7 @@ def _text(loaded: Loaded, writer: _Writer, names: list[str]) -> str:
     body += [
         "if type(grid) is not tuple:",
         " return False",
-        "gx, gy, gz = grid if len(grid) == 3 else (*grid, 1, 1)[:max(3, len(grid))]",
+        "gx, gy, gz = grid if len(grid) == 3 else (*grid, 1, 1, 1)[:max(3, len(grid))]",
         f"if not (0 < gx <= {limits[0]} and 0 < gy <= {limits[1]} and 0 < gz <= {limits[2]}):",
         " return False",
         *_blocks(loaded),

@@ -17,8 +17,13 @@ from ...runtime.driver import stream_handle
 from ...runtime.library import check_grid
 from ...targets import find_target
 from ..arguments import ArrayTable, Number, Value, numbers_of
+from ..stand_ins.imports import forget, when_imported
 from .cuda_driver import StreamDriver
+from .elsewhere import Elsewhere, request_for
 from .fast_launch import make_fast
+from .jax_refused import MODULE as JAX
+from .jax_refused import install as refuse_graphs
+from .jax_refused import remove as allow_graphs
 from .loaded import Loaded, launch_function
 from .readers import is_torch
 
@@ -29,7 +34,12 @@ if TYPE_CHECKING:
 _WITHOUT = (
     "to run kernels without a GPU, use enable('sm_90', device='cpu'), or --device cpu --sm sm_90 of tileiras-build run"
 )
+_NO_LIST = "List argument in CUDAGraph isn't supported yet"  # as cuTile says it
 _LARGEST_F32 = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+
+
+class ListInCapture(InvalidInput, RuntimeError):
+    """A list cannot be captured; cuTile raises RuntimeError, and programs catch it."""
 
 
 class GpuDevice:
@@ -50,6 +60,8 @@ class GpuDevice:
         self._lock = threading.Lock()
         self._here = threading.local()
         self._loaded: dict[Compiled, Loaded] = {}
+        self._elsewhere: Elsewhere | None = None
+        self._elsewhere_busy = threading.Lock()
         self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
 
     def is_capturing(self, stream: object) -> bool:
@@ -58,10 +70,15 @@ class GpuDevice:
         return self.driver.is_capturing(stream_handle(stream))
 
     def open(self) -> None:
-        """Nothing is to be done."""
+        """Kernels in graphs of JAX are refused."""
+        when_imported(JAX, refuse_graphs)
 
     def close(self) -> None:
-        """Nothing is to be done."""
+        """They are cuTile's again, and no other process is left."""
+        if self._elsewhere is not None:
+            self._elsewhere.end()
+        forget(JAX)
+        allow_graphs()
 
     def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
@@ -123,6 +140,27 @@ class GpuDevice:
             self._wait(end, limit)
             return 1e3 * float(self.driver.call("cuEventElapsedTime", start, end))
 
+    def measure_elsewhere(
+        self,
+        compiled: Compiled,
+        grid: Sequence[int],
+        values: Sequence[Value],
+        stream: object,
+        flush: bool,
+        limit: float,
+    ) -> float | None:
+        """The same in another process, which is ended where the launch takes longer; None where no other process can open the memory
+        of the arguments."""
+        blocks = check_grid(compiled.entry, grid, compiled.launch)
+        request = request_for(self.driver, compiled, blocks, values, flush)
+        if request is None:
+            return None
+        self.synchronize(stream)  # the other process does not wait for this one's stream
+        with self._lock:
+            self._elsewhere = self._elsewhere or Elsewhere(self.device, self.target)
+        with self._elsewhere_busy:
+            return self._elsewhere.measure(request, limit)
+
     @contextmanager
     def _events(self) -> Iterator[tuple[object, object]]:
         made = [self.driver.call("cuEventCreate", 0) for _ in range(2)]
@@ -177,8 +215,8 @@ class GpuDevice:
     def _place(self, table: ArrayTable, handle: int, placed: list[int]) -> int:
         """A list's table in memory that is there for this launch alone, in the order of the stream."""
         if self.driver.is_capturing(handle):
-            message = f"argument {table.name} is a list, and a launch with a list cannot be captured into a graph"
-            raise InvalidInput("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
+            message = f"{_NO_LIST}: {table.name} is one"
+            raise ListInCapture("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
         rows = table.rows()
         data = struct.pack(f"<{len(rows)}q", *[_signed(number) for number in rows])
         address = int(self.driver.call("cuMemAllocAsync", len(data), handle))

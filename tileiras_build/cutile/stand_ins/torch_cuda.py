@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -141,17 +141,18 @@ _replaced = Replaced()
 _mode: AsksForCuda | None = None
 
 
-def install(module: ModuleType, target: Target) -> None:
-    """Make PyTorch (``module``) believe in a CUDA device, until ``remove``."""
+def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None = None) -> None:
+    """Make PyTorch (``module``) believe in a CUDA device, until ``remove``; ``others`` take the place of ``functions``."""
     global _mode
     remove()
-    for name, value in functions(target).items():
+    ours = functions(target) | dict(others or {})
+    for name, value in ours.items():
         _replaced.set(torch.cuda, name, value)
     _replaced.set(torch, "set_default_device", _set_default(torch.set_default_device))
     _replaced.set(torch, "get_default_device", _get_default(torch.get_default_device))
     _replaced.set(torch, "compile", _compile)
     _replaced.set(torch.nn.Module, "compile", lambda self, *_, **__: None)
-    _replaced.set(torch, "Stream", _Stream)
+    _replaced.set(torch, "Stream", ours["Stream"])
     _replaced.set(torch, "Generator", _Generator)
     _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
     _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
