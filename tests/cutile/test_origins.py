@@ -3,16 +3,18 @@
 import dataclasses
 import enum
 import importlib.util
+import linecache
 import subprocess
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
-from tileiras_build.cutile import installation, origins
+from tileiras_build.cutile import compiled, installation, origins
 from tileiras_build.local_store import local_store
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -240,8 +242,36 @@ def test_another_state_of_what_is_installed_is_another_key(monkeypatch, tmp_path
     keys = [key_of(module_of(tmp_path))]
     monkeypatch.setattr("tileiras_build.cutile.compiled.state", lambda: "another")
     keys.append(key_of(module_of(tmp_path)))
+    monkeypatch.setattr("tileiras_build.cutile.compiled._read_files", lambda stop_at: (("libdevice", 1),))
+    keys.append(key_of(module_of(tmp_path)))
     monkeypatch.setattr("tileiras_build.cutile.compiled.state", lambda: None)
-    assert len({*keys}) == 2 and key_of(module_of(tmp_path)) is None
+    assert len({*keys}) == 3 and key_of(module_of(tmp_path)) is None
+
+
+def test_the_files_of_the_stages_that_run_count():
+    assembled, written = (compiled._read_files(stage) for stage in ("cubin", "ptx"))
+    assert written == assembled[: len(written)]
+    assert [Path(file).name for file, *_ in assembled[len(written) :]] == ["ptxas"]
+
+
+COMPREHENSION = """
+def function(x):
+    numbers = [K for K in (1, 2)]
+    return x * K
+K = {number}
+"""
+
+
+def test_a_name_may_be_a_variable_of_a_comprehension_and_another_elsewhere(tmp_path):
+    described = []
+    for number in (1.0, 2.0):
+        path = tmp_path / "program.py"
+        path.write_text(COMPREHENSION.format(number=number))
+        linecache.checkcache()
+        space = {"__name__": "program"}
+        exec(compile(path.read_text(), path, "exec"), space)
+        described.append(origins._described(space["function"], origins.Look()))
+    assert described[0] != described[1]
 
 
 def test_a_damaged_record_is_made_again(monkeypatch, tmp_path):
@@ -261,6 +291,7 @@ def package(tmp_path, monkeypatch):
     (folder / "inner").mkdir(parents=True)
     (folder / "inner" / "code.py").write_text("one")
     monkeypatch.setattr(installation, "PACKAGE", folder)
+    monkeypatch.setattr(installation, "_begun", sys.maxsize)
     return folder
 
 
@@ -276,6 +307,13 @@ def test_a_changed_file_is_another_state(package, monkeypatch, tmp_path):
     assert None not in states and len(set(states)) == 4
     (package / "inner" / "text.txt").write_text("")
     assert installation.state.__wrapped__() == states[-1]
+
+
+def test_code_that_was_changed_after_it_had_been_read_has_no_state(package, monkeypatch):
+    before = installation.state.__wrapped__()
+    changed = max(path.stat().st_ctime_ns for path in package.rglob("*.py"))
+    monkeypatch.setattr(installation, "_begun", changed)
+    assert before is not None and installation.state.__wrapped__() is None
 
 
 def test_what_is_known_is_found_out_once(monkeypatch):

@@ -32,7 +32,7 @@ from ..pipeline.stages import STAGES, between, load, source_digest
 from ..pipeline.tuning import BY_NAME
 from ..targets import find_target
 from .arguments import signed
-from .installation import known, state
+from .installation import known, state, state_of
 from .origins import as_first_seen, is_front_end_itself, origin_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class Compiler:
         if origin is None:
             return None
         tuning = sorted(self._tuning.items())
-        return local_key("kernel", VERSION, origin, self._device.target, self._device.stop_at, tuning, state())
+        target, stop_at = self._device.target, self._device.stop_at
+        return local_key("kernel", VERSION, origin, target, stop_at, tuning, state(), *_read_files(stop_at))
 
     def _exported(self, kernel: Any, signature: Any) -> Compiled:
         target = self._device.target
@@ -220,7 +221,14 @@ def key_of(data: bytes, job: Job, stop_at: str) -> str:
 @cache
 def _compiler_digest(stop_at: str) -> str:
     """Of the code, the libraries and the files of every stage up to ``stop_at``."""
-    return known(f"compiler up to {stop_at}", lambda: _read_compiler(stop_at))
+    return known(f"compiler up to {stop_at} with {_read_files(stop_at)}", lambda: _read_compiler(stop_at))
+
+
+@cache
+def _read_files(stop_at: str) -> tuple[tuple, ...]:
+    """The files that the stages up to ``stop_at`` read, such as ptxas, and their states."""
+    files = [str(load(file.find)(None)) for stage in between(STAGES[0].name, stop_at) for file in stage.inputs]
+    return tuple((file, *state_of(os.stat(file))) for file in files)
 
 
 def _read_compiler(stop_at: str) -> str:

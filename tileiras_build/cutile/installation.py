@@ -8,34 +8,35 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import PathFinder
 
-from ..errors import TileirasError
-from ..libdevice import find_libdevice
 from ..local_store import key_of, local_store
 from ..sources import PACKAGE
 
 _LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # what names a distribution and its version
 _CODE = (".py", ".so", ".pyd", ".bc", ".ll")
+_begun = time.time_ns()  # about when this process has read its code
 
 
 @cache
 def state() -> str | None:
-    """What changes with the code of this package and of cuda-tile, with any installed distribution, Python and libdevice; None
-    where that cannot be said. Files count by their names, times and sizes."""
+    """What changes with the code of this package and of cuda-tile, with any installed distribution, and Python; None where that
+    cannot be said, as of code that was changed after this process had read it. Files count by their names, times and sizes."""
     try:
-        libdevice = find_libdevice()
         cutile = _folder_of_cutile()
         if cutile is None:
             return None
         folders = sorted({os.path.abspath(folder) for folder in sys.path})
         lists = [(folder, found) for folder in folders if (found := _lists_in(folder))]
         files = [_files_in(str(folder)) for folder in (PACKAGE, cutile)]
-        return key_of("installation", sys.version, _state_of(os.stat(libdevice)), str(libdevice), *lists, *files)
-    except (OSError, TileirasError):
+    except OSError:
         return None
+    if any(changed >= _begun for found in files for _, (_, changed, *_) in found):
+        return None
+    return key_of("installation", sys.version, *lists, *files)
 
 
 def _folder_of_cutile() -> str | None:
@@ -51,7 +52,7 @@ def _lists_in(folder: str) -> list[tuple]:
     if not os.path.isdir(folder):
         return []
     with os.scandir(folder) as found:
-        return sorted((one.name, _state_of(one.stat())) for one in found if one.name.endswith(_LISTS))
+        return sorted((one.name, state_of(one.stat())) for one in found if one.name.endswith(_LISTS))
 
 
 def _files_in(folder: str) -> list[tuple]:
@@ -60,13 +61,14 @@ def _files_in(folder: str) -> list[tuple]:
         with os.scandir(folders.pop()) as found:
             for one in found:
                 if one.name.endswith(_CODE):
-                    files.append((one.path, _state_of(one.stat())))
+                    files.append((one.path, state_of(one.stat())))
                 elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
                     folders.append(one.path)
     return sorted(files)
 
 
-def _state_of(found: os.stat_result) -> tuple[int, ...]:
+def state_of(found: os.stat_result) -> tuple[int, ...]:
+    """When a file was written and changed, its size and its number."""
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 

@@ -190,7 +190,8 @@ def _described(function: FunctionType, look: Look) -> tuple:
     text, code = _read(function), function.__code__
     if any(name.startswith(_EVALUATED) for name in text.names | text.attributes):
         raise UnknownOriginError(code.co_name)
-    own = () if "global" in text.names else {*code.co_varnames, *code.co_cellvars}
+    # A variable of a comprehension is a variable of the function, and its name may be another's elsewhere in it.
+    own = () if "global" in text.names else {*code.co_varnames, *code.co_cellvars} - {*code.co_names}
     found = [one for one in _resolved(function, text) if one.name not in own]
     look.names += found
     named = [(one.name, _value(one.value, look, text)) for one in found]
