@@ -3,7 +3,9 @@
 import dataclasses
 import enum
 import importlib.util
+import itertools
 import linecache
+import os
 import subprocess
 import sys
 import types
@@ -37,9 +39,19 @@ def trusting(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path / "cache"))
 
 
+_seconds = itertools.count(1_700_000_000)
+
+
+def write(path, text):
+    """Write a file that is newer than the last one by more than any cache of Python's overlooks."""
+    path.write_text(text)
+    when = next(_seconds)
+    os.utime(path, (when, when))
+
+
 def module_of(tmp_path, factor="2.0", before="", options="", name="program"):
     path = tmp_path / f"{name}.py"
-    path.write_text(PROGRAM.format(factor=factor, before=before, options=options))
+    write(path, PROGRAM.format(factor=factor, before=before, options=options))
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -266,7 +278,7 @@ def test_a_name_may_be_a_variable_of_a_comprehension_and_another_elsewhere(tmp_p
     described = []
     for number in (1.0, 2.0):
         path = tmp_path / "program.py"
-        path.write_text(COMPREHENSION.format(number=number))
+        write(path, COMPREHENSION.format(number=number))
         linecache.checkcache()
         space = {"__name__": "program"}
         exec(compile(path.read_text(), path, "exec"), space)

@@ -262,38 +262,36 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdevicep
 
 enum { PEER = 0x52454550 };
 
-/* What a handle holds: the folder of the process that owns the memory, and where in it the allocation lies. */
+/* What a handle holds: the process that owns the memory, its file of all of it, and where in it the allocation lies. */
 typedef struct {
     unsigned magic;
-    char folder[44];
+    int process, file;
     unsigned long long offset, size;
 } peer_handle;
 
-_Static_assert(sizeof(peer_handle) == CU_IPC_HANDLE_SIZE, "a handle has no more room");
+_Static_assert(sizeof(peer_handle) <= CU_IPC_HANDLE_SIZE, "a handle has no more room");
 
 CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
 {
     const allocation *found = find_memory(address, 0);
-    const char *folder = getenv("STRICT_DRIVER_FOLDER");
-    peer_handle made = {.magic = PEER};
+    peer_handle made = {.magic = PEER, .process = getpid(), .file = memory_file};
     IN_CONTEXT;
     NOT_NULL(handle);
     REQUIRE(found && address < PEER_BASE, INVALID, "%#llx is in no allocation of this process", (unsigned long long)address);
-    REQUIRE(folder && strlen(folder) < sizeof made.folder, CUDA_ERROR_OUT_OF_MEMORY, "the folder's name is too long");
-    snprintf(made.folder, sizeof made.folder, "%s", folder);
     made.offset = found->base - MEMORY_BASE;
     made.size = found->size;
+    memset(handle, 0, sizeof *handle);
     memcpy(handle, &made, sizeof made);
     return CUDA_SUCCESS;
 }
 
 /* Let the emulator have the same bytes at the same address, or not any more. */
-static int tell_peer(const char *verb, const peer_handle *handle, unsigned long long start, unsigned long long at, size_t size)
+static int tell_peer(const char *verb, const char *file, unsigned long long start, unsigned long long at, size_t size)
 {
     char head[256], *answer;
     size_t got;
     int done;
-    snprintf(head, sizeof head, "%s %s %llu %llu %zu", verb, handle->folder, start, at, size);
+    snprintf(head, sizeof head, "%s %s %llu %llu %zu", verb, file, start, at, size);
     answer = ask(head, strlen(head), "", 0, &got);
     done = answer && !strncmp(answer, "done", 4);
     free(answer);
@@ -303,7 +301,6 @@ static int tell_peer(const char *verb, const peer_handle *handle, unsigned long 
 CUresult CUDAAPI cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigned flags)
 {
     static unsigned long long next = PEER_BASE;
-    const char *own = getenv("STRICT_DRIVER_FOLDER");
     unsigned long long start, at;
     peer_handle given;
     char path[64];
@@ -316,11 +313,11 @@ CUresult CUDAAPI cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle,
     REQUIRE(flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, INVALID, "flags are %#x", flags);
     REQUIRE(allocation_count < MAX_ALLOCATIONS, CUDA_ERROR_OUT_OF_MEMORY, "there are too many allocations");
     REQUIRE(given.magic == PEER, CUDA_ERROR_INVALID_HANDLE, "this is no handle of memory");
-    REQUIRE(!own || strcmp(own, given.folder), CUDA_ERROR_INVALID_CONTEXT, "the memory is of this process");
+    REQUIRE(given.process != getpid(), CUDA_ERROR_INVALID_CONTEXT, "the memory is of this process");
     start = given.offset / 4096 * 4096;
     size = given.offset - start + given.size;
-    snprintf(path, sizeof path, "%.43s/memory", given.folder);
-    file = open(path, O_RDWR);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", given.process, given.file);
+    file = open(path, O_RDWR | O_CLOEXEC);
     REQUIRE(file >= 0, CUDA_ERROR_INVALID_HANDLE, "the process of the memory is gone");
     pthread_mutex_lock(&table_lock);
     at = next;
@@ -328,7 +325,7 @@ CUresult CUDAAPI cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle,
     pthread_mutex_unlock(&table_lock);
     mapped = mmap((void *)at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, (off_t)start);
     close(file);
-    REQUIRE(mapped == (void *)at && tell_peer("open", &given, start, at, size), CUDA_ERROR_MAP_FAILED, "it cannot be mapped");
+    REQUIRE(mapped == (void *)at && tell_peer("open", path, start, at, size), CUDA_ERROR_MAP_FAILED, "it cannot be mapped");
     *address = at + given.offset - start;
     pthread_mutex_lock(&table_lock);
     allocations[allocation_count++] = (allocation){*address, given.size};
@@ -339,7 +336,6 @@ CUresult CUDAAPI cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle,
 CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr address)
 {
     const allocation *found = find_memory(address, 0);
-    const peer_handle none = {.magic = PEER, .folder = "-"};
     unsigned long long at;
     size_t size;
     IN_CONTEXT;
@@ -350,7 +346,7 @@ CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr address)
     allocations[found - allocations] = allocations[--allocation_count];
     pthread_mutex_unlock(&table_lock);
     munmap((void *)at, size);
-    REQUIRE(tell_peer("close", &none, 0, at, size), CUDA_ERROR_UNKNOWN, "it cannot be given back");
+    REQUIRE(tell_peer("close", "-", 0, at, size), CUDA_ERROR_UNKNOWN, "it cannot be given back");
     return CUDA_SUCCESS;
 }
 

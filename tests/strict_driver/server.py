@@ -200,10 +200,10 @@ def _libc():
 
 
 def _open_peer(words: list[str], body: bytes) -> bytes:
-    """Map memory of another process where the driver has mapped it: FOLDER OFFSET ADDRESS SIZE."""
-    folder, *numbers = words
+    """Map memory of another process where the driver has mapped it: FILE OFFSET ADDRESS SIZE."""
+    path, *numbers = words
     offset, address, size = map(int, numbers)
-    with open(Path(folder, "memory"), "rb+") as file:
+    with open(path, "rb+") as file:
         _map_at(file.fileno(), address, size, offset)
     return b"done"
 

@@ -225,16 +225,18 @@ typedef struct {
 static allocation allocations[MAX_ALLOCATIONS];
 static size_t allocation_count, memory_size, memory_used;
 
+static int memory_file = -1; /* stays open: other processes reach it through /proc */
+
 static int map_memory(void)
 {
     char path[4096];
     struct stat found;
-    int file = open(in_folder("memory", path, sizeof path), O_RDWR);
+    int file = open(in_folder("memory", path, sizeof path), O_RDWR | O_CLOEXEC);
     void *at;
     if (file < 0 || fstat(file, &found))
         return 0;
+    memory_file = file;
     at = mmap((void *)MEMORY_BASE, (size_t)found.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
-    close(file);
     memory_size = (size_t)found.st_size;
     return at == (void *)MEMORY_BASE;
 }
