@@ -87,16 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
             *["--strict-by-python"] * arguments.by_python,
         ]
     else:
-        options += ["--tile-device", "cpu", "--tile-sm", arguments.sm]
-    options += [
-        "--tile-keep",
-        str(arguments.keep),
-        "--tile-time-limit",
-        str(arguments.timeout),
-        "-p",
-        "no:cacheprovider",
-        "-q",
-    ]
+        options += ["--tile-device", "cpu", "--tile-sm", arguments.sm, "--tile-time-limit", str(arguments.timeout)]
+    options += ["--tile-keep", str(arguments.keep), "-p", "no:cacheprovider", "-q"]
     options += ["--timeout", str(arguments.timeout), f"--junitxml={result.resolve()}"]
     options += ["-n", str(arguments.processes), "--continue-on-collection-errors"]
     options += [f"--deselect=test/{case}" for case in arguments.left_out]
