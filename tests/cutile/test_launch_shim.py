@@ -1,6 +1,7 @@
 """The function between cuTile's launcher and the driver, with functions of Python in the driver's place."""
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +20,9 @@ TYPES = {
         ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p
     ),
 }
+GET_ADDRESS = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p
+)
 GET_KERNEL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -86,15 +90,16 @@ class Caller:
     def __init__(self, launch: str, kernel: Kernel | None = None):
         self.driver, self.launch_name = Driver(launch), launch
         self.shim = LaunchShim(self.driver.get_address, launch)
-        get = ctypes.CFUNCTYPE(
-            ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p
-        )(self.shim.place.value)
-        self.functions = {}
-        for name, kind in ((launch, TYPES[launch]), ("cuLibraryGetKernel", GET_KERNEL)):
-            place = ctypes.c_void_p()
-            assert get(name.encode(), ctypes.addressof(place), 12000, 0, None) == 0
-            self.functions[name] = kind(place.value)
+        self.functions = {
+            name: kind(self.ask(name)) for name, kind in ((launch, TYPES[launch]), ("cuLibraryGetKernel", GET_KERNEL))
+        }
         self.load_status = self.load(kernel) if kernel else 0
+
+    def ask(self, name: str) -> int | None:
+        """The address of a function, as any thread may ask for it."""
+        place = ctypes.c_void_p()
+        assert GET_ADDRESS(self.shim.place.value)(name.encode(), ctypes.addressof(place), 12000, 0, None) == 0
+        return place.value
 
     def load(self, kernel: Kernel | None, handle: int = KERNEL) -> int:
         self.driver.next_kernel, place = handle, ctypes.c_uint64()
@@ -107,6 +112,17 @@ class Caller:
         if self.launch_name == "cuLaunchKernel":
             return self.functions[self.launch_name](kernel, *[1] * 6, 7, 0, ctypes.addressof(params), None)
         return self.functions[self.launch_name](None, kernel, ctypes.addressof(params), None)
+
+
+def test_threads_that_ask_at_once_get_one_function():
+    """cuTile keeps the address that any of them got: a function that another takes the place of would be gone."""
+    caller = Caller("cuLaunchKernel", Kernel())
+    caller.shim._functions.clear()
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda _: caller.ask("cuLaunchKernel"), range(8)))
+    assert len(found) == 1
+    caller.functions["cuLaunchKernel"] = TYPES["cuLaunchKernel"](found.pop())
+    assert caller.launch(KERNEL, 3) == 0
 
 
 @pytest.mark.parametrize("launch", LAUNCHES)

@@ -208,7 +208,8 @@ class LaunchShim:
         self._get_address = _PROC(self._find)
         self._get_kernel = _THREE(self._kernel_found)
         self._miss = _MISS(self._missed)
-        self._function: _Compiled | None = None
+        self._functions: dict[int, _Compiled] = {}  # by what they call; cuTile keeps their addresses
+        self._changes = threading.Lock()  # cuTile's C code asks from any thread
         self._real_get_kernel: Callable[..., int] | None = None
         self.place = ctypes.c_void_p(_address(self._get_address))
         """What cuTile takes for the address of ``cuGetProcAddress``."""
@@ -220,7 +221,7 @@ class LaunchShim:
     @property
     def is_in_use(self) -> bool:
         """Whether cuTile has asked for its functions."""
-        return self._function is not None and self._real_get_kernel is not None
+        return bool(self._functions) and self._real_get_kernel is not None
 
     # ---- what cuTile's C code calls; nothing may be raised into it
     def _find(self, name: bytes, place: int, version: int, flags: int, status: int | None) -> int:
@@ -229,12 +230,17 @@ class LaunchShim:
         if result or not found.value:
             return result
         if name == self._launch.encode():
-            self._function = _compiled(self._launch, _address(self._table), found.value, _address(self._miss))
-            found.value = self._function.address
+            found.value = self._function_for(found.value).address
         elif name == _GET_KERNEL.encode():
             self._real_get_kernel = _THREE(found.value)
             found.value = _address(self._get_kernel)
         return result
+
+    def _function_for(self, real: int) -> _Compiled:
+        with self._changes:
+            if real not in self._functions:
+                self._functions[real] = _compiled(self._launch, _address(self._table), real, _address(self._miss))
+            return self._functions[real]
 
     def _kernel_found(self, place: int, library: int, name: int) -> int:
         assert self._real_get_kernel is not None
@@ -252,12 +258,13 @@ class LaunchShim:
             record.allow_shared_memory()
         except Exception:
             return _INVALID_VALUE  # the kernel is loaded again in Python, where this is raised
-        slot = (record.kernel >> 4) % _SLOTS
-        while self._table[slot]:
-            slot = (slot + 1) % _SLOTS
-        self._records[record.kernel] = record
-        self._kept.append(record)
-        self._table[slot] = record.address
+        with self._changes:
+            slot = (record.kernel >> 4) % _SLOTS
+            while self._table[slot]:
+                slot = (slot + 1) % _SLOTS
+            self._records[record.kernel] = record
+            self._kept.append(record)
+            self._table[slot] = record.address
         return 0
 
     def _forget(self, kernel: int) -> None:
