@@ -1,5 +1,6 @@
 """The emulator as a device: what launches compute, what they refuse, and how faults are told."""
 
+import inspect
 import pickle
 import signal
 import traceback
@@ -55,7 +56,11 @@ def test_what_a_view_is_a_part_of_may_be_read(device):
 
 
 def test_what_cutile_says_of_an_annotation_reaches_the_user(device):
-    annotation = getattr(ct, "ArrayAnnotation", None) or pytest.skip("this cuda-tile has no annotations of arrays")
+    annotation = getattr(ct, "ArrayAnnotation", None)
+    if annotation is None or "static_shape_dims" not in inspect.signature(annotation).parameters:
+        pytest.skip("this cuda-tile has no such annotation of arrays")
+    if ct.__version__.startswith("1.5."):
+        pytest.skip("the C code of cuda-tile 1.5 ends the process, whoever launches")
 
     @ct.kernel
     def annotated(x: Annotated[ct.Array, annotation(static_shape_dims=(5,))]):
@@ -234,6 +239,8 @@ def test_a_configuration_that_faults_is_a_failure_of_the_search(device):
 
 def test_tuning_with_a_limit_runs_each_configuration_within_it(device):
     tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
+    if "single_run_timeout_sec" not in inspect.signature(tune.exhaustive_search).parameters:
+        pytest.skip("this cuda-tile's search has no limit")
     launches = lambda tile: (np.zeros(2, np.int32),)
     with pytest.raises(ValueError, match="exceeded timeout of 0.2 seconds"):
         tune.exhaustive_search(
