@@ -38,6 +38,7 @@ def scaled(x, tile: ct.Constant[int]):
 @pytest.fixture(autouse=True)
 def trusting(monkeypatch, tmp_path):
     """The tests before have used the front end without this package."""
+    origins.note_front_end(is_given_back=True)
     monkeypatch.setattr(origins, "_is_trusted", True)
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path / "cache"))
 
