@@ -21,7 +21,6 @@ from tests.fuzz.programs import (
     FLOATS,
     LATER_STEPS,
     LESS,
-    MAX_STEPS,
     NEAREST,
     NO_PROMISE,
     SIGNED,
@@ -33,7 +32,6 @@ from tests.fuzz.programs import (
     Value,
     module_of,
     segments,
-    unused_values,
 )
 from tileiras_build.dialects import cuda_tile as ct
 from tileiras_build.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
@@ -121,6 +119,9 @@ class GridBuilder(Builder):
         return self.constant(NUMBER, value)
 
     # Parameters
+
+    def last_buffer(self) -> int:
+        return max(index for index, given in enumerate(self.parameters) if not isinstance(given, int))
 
     def scalar(self, value: int, divisor: int = 1) -> Value:
         """A number that is an argument, with what is promised of it."""
@@ -551,13 +552,5 @@ def random_grid_program(
 ) -> GridProgram:
     """A kernel of a grid; see ``programs.random_program``."""
     b = GridBuilder(choices)
-    b.load(b.pick(EVERY), b.shape())
-    for _ in range(choices.integer(1, MAX_STEPS)):
-        b.pick(steps)(b)
-    stored = {}
-    for value in b.pool if every_value else unused_values(b):
-        b.store(value)
-        place = max(index for index, given in enumerate(b.parameters) if not isinstance(given, int))
-        stored[place] = value.ssa.owner
-    b.emit(ct.ReturnOp, [], [])
+    stored = programs.write_body(b, steps, every_value)
     return GridProgram(module_of(b, b.pick(CTAS)), b.buffers, stored, b.parameters, b.grid)

@@ -174,6 +174,10 @@ class Builder:
         self.buffers: list[tuple[Attribute, int]] = []
         self.depth = 0
 
+    def last_buffer(self) -> int:
+        """The parameter that the newest buffer is."""
+        return len(self.buffers) - 1
+
     # Decisions
 
     def pick(self, options: Sequence[T]) -> T:
@@ -1102,15 +1106,21 @@ def random_program(
     With ``every_value`` all values are stored, in the order in which they are made: the first wrong one is at fault.
     """
     b = Builder(choices)
+    stored = write_body(b, steps, every_value)
+    return Program(module_of(b, b.pick(CTAS)), b.buffers, stored)
+
+
+def write_body(b: Builder, steps: Sequence[Callable], every_value: bool) -> dict[int, Operation]:
+    """The body of a program, all but its header: parameter -> the operation whose result is stored there."""
     b.load(b.pick(EVERY), b.shape())
-    for _ in range(choices.integer(1, MAX_STEPS)):
+    for _ in range(b.choices.integer(1, MAX_STEPS)):
         b.pick(steps)(b)
     stored = {}
     for value in b.pool if every_value else unused_values(b):
         b.store(value)
-        stored[len(b.buffers) - 1] = value.ssa.owner
+        stored[b.last_buffer()] = value.ssa.owner
     b.emit(ct.ReturnOp, [], [])
-    return Program(module_of(b, b.pick(CTAS)), b.buffers, stored)
+    return stored
 
 
 def unused_values(b: Builder) -> list[Value]:

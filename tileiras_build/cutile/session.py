@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..pipeline.tuning import BY_NAME, read_tuning
-from .arguments import flatten, host_array
+from .arguments import Value, flatten, host_array
 from .checks import checked
 from .compiled import Compiled, Compiler
 from .devices import Device, open_device
@@ -94,8 +94,7 @@ class Session:
             kept.asked, kept.native = True, self._native(kept, kernel, compiled)
             if kept.native and self._natively(kept, kept.native, stream, grid, arguments, programmatic):
                 return
-        names = self.cutile.parameter_names(kernel)
-        values = flatten(names, signature, arguments, lambda array: device.view(array, stream))
+        values = self._values(kernel, signature, arguments, stream)
         device.launch(compiled, blocks, values, stream, programmatic)
         kept.learn(signature.symbol, lambda: device.fast(compiled, signature, arguments))
 
@@ -138,9 +137,12 @@ class Session:
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         signature = self._signature(kernel, arguments)
         compiled = self._compiled(self.kept(kernel), kernel, signature)
-        names = self.cutile.parameter_names(kernel)
-        values = flatten(names, signature, arguments, lambda array: device.view(array, stream))
+        values = self._values(kernel, signature, arguments, stream)
         return device.measure_elsewhere(compiled, blocks, values, stream, flush, limit)
+
+    def _values(self, kernel: Any, signature: Any, arguments: tuple[object, ...], stream: object) -> list[Value]:
+        names = self.cutile.parameter_names(kernel)
+        return flatten(names, signature, arguments, lambda array: self.device.view(array, stream))
 
     def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
         """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
