@@ -100,7 +100,9 @@ print(len(compiled))
 print(Made(1) == Made(1), len(compiled), Made(1) == Made(2), len(compiled))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["0", "True 2 False 2"]
+    # From Python 3.13 on one text has all methods of a class.
+    made, texts = done.stdout.split("\n")[:2]
+    assert (made, texts) == ("0", "True 1 False 1" if sys.version_info >= (3, 13) else "True 2 False 2")
 
 
 def test_where_others_run_their_code_too_only_named_packages_defer():
