@@ -60,7 +60,7 @@ class Project:
 
     def _let_scripts_age(self) -> None:
         """A build script that is as new as the run could change under it, so such a run keeps no record of it."""
-        newest = max(path.stat().st_ctime for path in self.folder.glob("SCons*"))
+        newest = max(path.stat().st_ctime for path in [*self.folder.glob("SCons*"), *self.folder.glob("*/SConscript")])
         time.sleep(max(0.0, newest + SCRIPT_AGE - time.time()))
 
     def steps(self, *arguments: str, **more) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.scons_tool.test_artifact import replace_contents
 from tests.scons_tool.test_build import ROOT, Project
 from tests.scons_tool.test_shortcut import WATCHED, is_short
+from tileiras_build.scons_tool import reading
 
 
 def _link(path: Path, target: str) -> None:
@@ -221,14 +223,17 @@ def test_what_it_does_not_ask_does_not_count(plain):
     assert is_short(plain.run("-j3", "-k", sm="90", COLUMNS="78", OLDPWD="/elsewhere"))
 
 
+# From Python 3.14 on subprocess starts a shell by another function.
+_STARTED = "os.posix_spawn" if sys.version_info >= (3, 14) else "subprocess.Popen"
+
 # What cannot be asked again, and the words that say so with explain=1.
 DOUBTS = {
     "import subprocess; subprocess.run(['true'])": "the build scripts use subprocess.Popen",
-    "import os; os.popen('true').read()": "the build scripts use subprocess.Popen",
+    "import os; os.popen('true').read()": f"the build scripts use {_STARTED}",
     "import os; os.system('true')": "the build scripts use os.system",
     "import os; os.getpid() and os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)": "os.posix_spawn",
     "import os; os.waitpid(os.fork() or os._exit(0), 0)": "os.fork",
-    "env.ParseConfig('true')": "the build scripts use subprocess.Popen",
+    "env.ParseConfig('true')": f"the build scripts use {_STARTED}",
     "env.Execute('true')": "the build scripts use subprocess.Popen",
     "env.Execute(Touch('touched'))": "the build scripts",
     "import sqlite3; sqlite3.connect(':memory:')": "sqlite3",
@@ -301,3 +306,13 @@ def test_functions_are_put_back_when_the_scripts_are_read(plain):
         "real: False",
         f"real: True {len(os.supports_fd)}",
     ]
+
+
+def test_a_folder_of_the_disk_is_no_made_up_one(monkeypatch):
+    """Some containers have nothing mounted where the kernel shows itself."""
+    monkeypatch.setattr(reading, "_LIVING", ("/usr/",))
+    reading._living_devices.cache_clear()
+    try:
+        assert os.stat("/").st_dev not in reading._living_devices()
+    finally:
+        reading._living_devices.cache_clear()

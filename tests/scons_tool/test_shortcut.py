@@ -39,6 +39,26 @@ def test_second_run_reads_no_further_than_the_tool(built):
     assert built.run("-Q", "-s", sm="90").stdout == ""
 
 
+def test_variant_directory_without_copies_is_watched_where_its_files_lie(tmp_path):
+    project = Project(tmp_path)
+    call = 'SConscript("kernels/SConscript", variant_dir="out", duplicate=0, exports="env")\n'
+    project.write("SConstruct", WATCHED.partition("Default(")[0] + call)
+    script = tmp_path / "kernels/SConscript"
+    script.parent.mkdir()
+    script.write_text('Import("env")\nDefault(env.KernelLibrary("kernels", ["c.tilebc"]))\n')
+    for name in "cd":
+        project.write(f"kernels/{name}.tilebc", f"kernel {name}\n")
+    assert project.steps(sm="90") == chain("c", **ON_90)
+    assert is_short(project.run(sm="90"))
+    project.write("kernels/c.tilebc", "kernel c, edited\n")
+    assert project.steps(sm="90") == chain("c", **ON_90)
+    assert is_short(project.run(sm="90"))
+    project.write("out/c.tilebc", "kernel c, in its place\n")
+    assert project.steps(sm="90") == chain("c", **ON_90)
+    change(script, "c.tilebc", "d.tilebc")
+    assert project.steps(sm="90") == chain("d", **ON_90)
+
+
 def copy_back(path: Path) -> None:
     """The same bytes, size and modification time in another file."""
     shutil.copy2(path, path.with_suffix(".copy"))

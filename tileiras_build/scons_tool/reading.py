@@ -147,12 +147,12 @@ class Reading:
     def look_at_scripts(self) -> None:
         """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
         for node in SCons.Node.SConscriptNodes:
-            path = node.get_abspath()
-            self.add_file(path)
-            self.add_folder(os.path.dirname(path))
-            state = self.files[path]
+            for path in {node.get_abspath(), node.srcnode().get_abspath(), _script_of(node)}:
+                self.add_file(path)
+                self.add_folder(os.path.dirname(path))
+            state = self.files[_script_of(node)]
             if state is None or max(state[:2]) / 1e9 > SCons.Script.start_time - _MARGIN:
-                self.doubt = f"{path} is newer than this run"
+                self.doubt = f"{_script_of(node)} is newer than this run"
         self._look_at_site_folders()
 
     def code(self) -> Code:
@@ -161,7 +161,7 @@ class Reading:
 
     def sources(self) -> set[str]:
         """The build scripts, and the user's own code that they import."""
-        return self.scripts.union(node.get_abspath() for node in SCons.Node.SConscriptNodes)
+        return self.scripts.union(map(_script_of, SCons.Node.SConscriptNodes))
 
     def add_file(self, path: str) -> None:
         """Note the state of a file, before it is read."""
@@ -379,7 +379,8 @@ def _is_living(path: str) -> bool:
 
 @functools.cache
 def _living_devices() -> set[int]:
-    return {real_stat(folder).st_dev for folder in _LIVING if ask("kind", folder)}
+    # Where nothing is mounted on them, folders of these names are of the disk.
+    return {real_stat(folder).st_dev for folder in _LIVING if ask("kind", folder)} - {real_stat("/").st_dev}
 
 
 def _way_of_listing(event: str, frame: FrameType) -> str:
@@ -438,9 +439,14 @@ def _is_tool_detection() -> bool:
     return False
 
 
+def _script_of(node: SCons.Node.FS.File) -> str:
+    """The file that SCons reads for a build script: without a copy in a variant directory its source, maybe in a repository."""
+    return (node if node.rexists() else node.srcnode()).rfile().get_abspath()
+
+
 def _running_scripts() -> Iterator[tuple[str, int]]:
     """The build scripts that are being run, and at which line."""
-    paths = {node.get_abspath() for node in SCons.Node.SConscriptNodes}
+    paths = set(map(_script_of, SCons.Node.SConscriptNodes))
     for frame in _frames(sys._getframe(1)):
         path = os.path.abspath(frame.f_code.co_filename)
         if path in paths:

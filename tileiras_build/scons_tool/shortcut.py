@@ -159,7 +159,10 @@ class Shortcut:
                 # A file that is written again within the clock's tick would keep its time.
                 time.sleep(max(0.0, run.last_step + _TICK - time.monotonic()))
             names, made = _built_targets(), _made_paths(run.artifacts, run.visited)
-            self._check_folders(made)
+            # With libraries in variant directories only, nothing but the record lies there.
+            with suppress(OSError):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._check_folders(made.union(map(str, (self.folder, *self.folder.parents))))
             files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
             asked = list(self._current_answers(made, files, run.part))
         except _Doubt as doubt:
@@ -310,9 +313,13 @@ def _note_input(found: dict, node) -> None:
         info = node.get_ninfo()
         _note(found, node, lambda stat: _as_scons_saw(info, stat))
         return
+    # A node of a variant directory, or of a repository's, may have no file but another's, until it gets one.
+    real = node.rfile()
+    if real is not node:
+        found[node.get_abspath()] = None
     # SCons keeps the stat that it took before it read the file; a new one would hide an edit during the build.
-    seen = node._memo.get("stat")
-    _note(found, node, lambda stat: seen is not None and _same_file(seen, stat))
+    seen = real._memo.get("stat")
+    _note(found, real, lambda stat: seen is not None and _same_file(seen, stat))
 
 
 def _as_scons_saw(info, stat) -> bool:
