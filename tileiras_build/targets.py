@@ -21,6 +21,8 @@ WARP = 32
 COMMON_SHARED_MEMORY = 48 * 1024
 # Bytes of a multiprocessor's shared memory that the system keeps for each CTA (the same table's notes).
 RESERVED_SHARED_MEMORY = 1024
+# Bytes that the parameters of a kernel may take (PTX ISA 9.0, section 11.2.1, ".entry").
+PARAMETER_MEMORY = 32_764
 
 # Bits of one element, by MLIR spelling; tf32 travels in 32-bit registers.
 ELEMENT_BITS = {

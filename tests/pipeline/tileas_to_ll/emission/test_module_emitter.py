@@ -1,11 +1,16 @@
-"""Shared memory of a module: static up to what every kernel may take, dynamic beyond, and what ptxas makes of that."""
+"""Memory that a launch gives a kernel: shared memory, static up to what every kernel may take, dynamic beyond, what ptxas
+makes of that, and parameters."""
 
 import pytest
 
 from tests import compiled_once
 from tests.examples.example_library import bytecode_of
+from tileiras_build import compile
+from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.bytecode.writer import write_module
+from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
-from tileiras_build.targets import COMMON_SHARED_MEMORY, find_target
+from tileiras_build.targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY, find_target
 
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 LARGE, SMALL, REGISTERS = "matmul_f16_nt_wide", "transpose_f32", "attention_f16"
@@ -44,3 +49,19 @@ def test_one_cta_is_said_where_a_second_has_no_room(sm, said):
     made, kernel, _ = compiled(LARGE, sm)
     fills = 2 * kernel["shared_memory"]["dynamic"] > find_target(sm).multiprocessor.shared_memory
     assert (".minnctapersm 1" in made.ptx) == said == fills
+
+
+def kernel_of(bytes_of_parameters: int) -> bytes:
+    """The bytecode of a kernel whose parameters take so many bytes, of which the last four are an f32."""
+    types = ["f64"] * (bytes_of_parameters // 8) + ["f32"] * (bytes_of_parameters % 8 // 4)
+    parameters = ", ".join(f"%a{number}: tile<{type}>" for number, type in enumerate(types))
+    return write_module(parse_text(f"cuda_tile.module @m {{\nentry @k({parameters}) {{\nreturn\n}}\n}}\n"))
+
+
+def test_parameters_take_what_a_launch_passes_at_most():
+    kernel = compile(kernel_of(PARAMETER_MEMORY), "sm_90", stop_at="cubin").manifest["kernels"]["k"]
+    assert kernel["params"][-1]["offset"] + 4 == PARAMETER_MEMORY
+    with pytest.raises(
+        InvalidInput, match=r"kernel-parameters.*4096 parameters of kernel 'k' take 32768 bytes.*32764 at most; pass"
+    ):
+        compile(kernel_of(PARAMETER_MEMORY + 4), "sm_90", stop_at="ll")

@@ -25,12 +25,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.cuda_tile.attrs import DenseConstantAttr
+from ....dialects.cuda_tile.location import source_location
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import GPUModuleOp
 from ....dialects.llvm_ext import make_function, make_global
+from ....errors import InvalidInput
 from ....manifest_words import TENSOR_MAP, VERSION
 from ....names import GLOBAL as GLOBAL_NAME
-from ....targets import COMMON_SHARED_MEMORY
+from ....names import quoted_name
+from ....targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY
 from ...analysis.parameters import Parameters, describe
 from ...analysis.tensor_maps import MAP_BYTES
 from ...job import Job
@@ -158,6 +161,7 @@ class ModuleEmitter:
         self.places.show_parameters(e, block.args)
         e.emit_body(op)
         manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
+        _check_parameters(op, name, manifest["params"])
         manifest["grid"] |= {"group": group} if (group := number_of(op, "tile_group", 1)) > 1 else {}
         manifest["grid"] |= {"persistent": 1} if known.extents else {}
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
@@ -220,6 +224,13 @@ class ModuleEmitter:
             "cluster": [1, 1, 1],
             "tensor_maps": maps,
         }
+
+
+def _check_parameters(op: Operation, name: str, parameters: list[dict[str, Any]]) -> None:
+    taken = max((parameter["offset"] + parameter["size"] for parameter in parameters), default=0)
+    if taken > PARAMETER_MEMORY:
+        message = f"the {len(parameters)} parameters of kernel {quoted_name(name)} take {taken} bytes; a launch passes {PARAMETER_MEMORY} at most"
+        raise InvalidInput("kernel-parameters", message, location=source_location(op), remedy="pass them in an array")
 
 
 def _parameter_type(argument: SSAValue) -> Attribute:
