@@ -12,6 +12,7 @@ from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from .selection import Selection, bias_of
+from .shapes import distinct
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
 WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
@@ -139,7 +140,7 @@ class Site:
             outside = bad if bad.ndim else bad[()]
             self.blame(group, outside, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
         pieces = []
-        which = [int(index.min())] if index.min() == index.max() else np.unique(index)
+        which = [int(index.min())] if index.min() == index.max() else distinct(index)
         for number in which:
             region = machine.memory.regions[number]
             offset = (addresses - np.uint64(region.origin)).view(np.int64)
@@ -155,7 +156,7 @@ class Site:
         pieces = []
         if self.space != "generic":
             self.blame(group, window != 0, "not a global address", addresses, selection)
-        for tag in np.unique(window):
+        for tag in distinct(window):
             mask = window == tag
             whole = mask.all()
             low = addresses & np.uint64((1 << 56) - 1)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .shapes import distinct
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -89,7 +91,7 @@ def count_global(counters: Counters, warps: np.ndarray, start: np.ndarray, size:
     first, last = start // SECTOR, (start + (size - 1)) // SECTOR
     rows = [np.stack((warps, first + step)) for step in range(int((last - first).max()) + 1)]
     rows = [row[:, row[1] <= last] for row in rows]
-    counters.requests += len(np.unique(warps))
+    counters.requests += len(distinct(warps))
     counters.sectors += np.unique(np.concatenate(rows, axis=1), axis=1).shape[1]
     _add_bytes(counters, size * len(start), writes)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .group import Group, pick
+from .shapes import distinct
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -42,7 +43,7 @@ class CtaBarriers:
 
     def _arrive_apart(self, group: Group, barrier, count, red: str | None, predicate, waits: bool, after: int) -> None:
         """Threads that name different barriers."""
-        for value in np.unique(barrier):
+        for value in distinct(barrier):
             child = group.take(barrier == value)
             child.pc = after
             parts = [None if x is None else pick(x, child.select) for x in (count, predicate)]

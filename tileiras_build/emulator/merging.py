@@ -9,7 +9,7 @@ import numpy as np
 from . import register_moves
 from .copies import GroupQueue
 from .group import LAZY, Group, is_of_ctas
-from .shapes import spread
+from .shapes import distinct, spread
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -124,7 +124,7 @@ def _stacked(machine: Machine, groups: list[Group]) -> tuple[Group, list[np.ndar
 def _group_of(machine: Machine, flat: np.ndarray) -> Group:
     """A group of the threads with these indices in the batch."""
     cta, tid = np.divmod(flat, machine.threads)
-    rows, columns = np.unique(cta), np.unique(tid)
+    rows, columns = distinct(cta), distinct(tid)
     template = list(machine.program.register_template)
     if len(rows) * len(columns) == len(flat):
         return Group(machine, rows[:, None], columns[None], template)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import RACE, EmulatorFault
+from .shapes import distinct
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
 ORDER, FENCED = 0, 1  # the two vector clocks
@@ -43,7 +44,7 @@ class Clocks:
     def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
         """(CTA, warp) of the warps of threads, each once."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        both = np.unique(cta * self.warps + tid // 32)
+        both = distinct(cta * self.warps + tid // 32)
         return np.divmod(both, self.warps)
 
     def tick(self, cta, warp) -> None:
@@ -134,7 +135,7 @@ class Clocks:
         """(position, CTA, warp) of threads at mbarriers, each once."""
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         # In one number each: rows would be sorted as records, which takes ten times as long.
-        each = np.unique((positions * self.machine.ctas + cta) * self.warps + tid // 32)
+        each = distinct((positions * self.machine.ctas + cta) * self.warps + tid // 32)
         places, warp = np.divmod(each, self.warps)
         return list(zip(*(x.tolist() for x in (*np.divmod(places, self.machine.ctas), warp))))
 

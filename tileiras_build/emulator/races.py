@@ -22,6 +22,7 @@ import numpy as np
 from .faults import RACE, EmulatorFault
 from .race_clocks import FENCED, ORDER
 from .shadow import Shadow
+from .shapes import distinct
 from .tensor_races import TensorRaces
 
 MANY, ASYNC = 32, 33  # in the place of a lane
@@ -83,7 +84,7 @@ class Races(TensorRaces):
 
     def note_read(self, site, index, mine, clock, lane) -> None:
         self.shadow.read_site[index] = self.number(site)
-        for agent in np.unique(mine).tolist():
+        for agent in distinct(mine).tolist():
             rows = (mine == agent)[:, 0]
             places, now, who = index[rows], clock[rows], lane[rows]
             clocks, lanes = self.shadow.column(agent)

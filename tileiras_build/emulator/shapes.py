@@ -30,6 +30,13 @@ def begins_run(values: np.ndarray) -> np.ndarray:
     return found
 
 
+def distinct(values: np.ndarray | np.generic) -> np.ndarray:
+    """The different integers among some, in ascending order. ``np.unique`` imports NumPy's masked arrays to ask for them, which
+    takes longer than the whole launch of a small kernel."""
+    ordered = np.sort(values, axis=None)
+    return ordered[begins_run(ordered)]
+
+
 def lines_of(value: np.ndarray | np.generic, shape: tuple[int, int]) -> tuple[np.ndarray, int]:
     """The numbers (CTAs, threads) of a value in one piece of memory, and how far those of the next CTA are: 0 where all have the
     same."""

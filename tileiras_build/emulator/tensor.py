@@ -46,6 +46,13 @@ def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = 
     machine.options.findings.report(finding, found)
 
 
+def _meet(one, other, count: int) -> bool:
+    """Whether two indices of ``count`` things have one in common."""
+    mark = np.zeros(count, bool)
+    mark[one] = True
+    return bool(mark[other].any())
+
+
 class Span:
     """A run of columns of some CTAs: rows ``ctas`` (an index), ``halves`` of the lanes, columns [first, last)."""
 
@@ -67,9 +74,7 @@ class Span:
     def overlaps(self, other: Span, ctas: int) -> bool:
         if self.first >= other.last or other.first >= self.last:
             return False
-        numbers = np.arange(ctas)
-        halves = np.intersect1d(np.arange(2)[self.halves], np.arange(2)[other.halves])
-        return len(halves) > 0 and len(np.intersect1d(numbers[self.ctas], numbers[other.ctas])) > 0
+        return _meet(self.halves, other.halves, 2) and _meet(self.ctas, other.ctas, ctas)
 
     def add(self, table: np.ndarray, amount) -> None:
         table[self.ctas, self.halves, self.first : self.last] += table.dtype.type(amount)

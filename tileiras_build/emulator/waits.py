@@ -15,6 +15,7 @@ import numpy as np
 
 from .faults import DEADLOCK, EmulatorFault
 from .mbarrier_words import describe
+from .shapes import distinct
 from .syntax import Instruction
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Waits:
     # -- sleepers ------------------------------------------------------------------------------------
     def sleep(self, group, positions) -> None:
         group.asleep = True
-        for position in np.unique(positions).tolist():
+        for position in distinct(positions).tolist():
             self.sleepers.setdefault(position, []).append(group)
 
     def completed(self, positions) -> None:
@@ -137,7 +138,7 @@ class Waits:
         if not self.flying:
             return
         machine, words = self.machine, self.machine.shared_size // 8
-        ctas = np.unique(group.flat // machine.threads)
+        ctas = distinct(group.flat // machine.threads)
         gone = frozenset(ctas[~machine.clusters.alive(ctas)].tolist())
         for places, copy in self.flying if gone else ():
             if not gone.isdisjoint(place // words for place in places):
@@ -167,7 +168,7 @@ class Waits:
         lines = []
         for group, pc, why in waiting:
             flat = group.flat[group.flat // machine.threads // machine.cluster_size == cluster]
-            for cta in np.unique(flat // machine.threads).tolist():
+            for cta in distinct(flat // machine.threads).tolist():
                 tids = flat[flat // machine.threads == cta] % machine.threads
                 where = machine.program.code[pc]
                 who = f"{warps(tids)} of CTA {machine.thread_name(cta, 0)[0]}"

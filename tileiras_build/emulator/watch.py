@@ -9,6 +9,7 @@ from .flight import Flight
 from .memory import Region
 from .races import Races
 from .selection import flat_threads
+from .shapes import distinct
 
 UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
 
@@ -103,7 +104,7 @@ class Watch:
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
         phase = (cta * machine.threads + threads) // lanes
         words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2
-        pair = np.unique(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
+        pair = distinct(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
         bank = (pair >> 32) * 32 + (pair & 31)
         unique, number = np.unique(bank, return_counts=True)
         worst = np.zeros(int(unique.max() >> 5) + 1, np.int64)

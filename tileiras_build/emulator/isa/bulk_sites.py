@@ -7,7 +7,7 @@ import numpy as np
 from .. import tensor_map
 from ..access import Site
 from ..selection import flat_threads, selected
-from ..shapes import each
+from ..shapes import distinct, each
 from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault
@@ -76,7 +76,7 @@ class BulkSite:
         """(tensor map, an index of its copies) for each distinct map."""
         addresses = np.asarray(selection.pick(address))
         is_one = addresses.size == 1 or bool((addresses == addresses[0]).all())
-        for value in [int(addresses.flat[0])] if is_one else np.unique(addresses).tolist():
+        for value in [int(addresses.flat[0])] if is_one else distinct(addresses).tolist():
             some = slice(None) if is_one else np.flatnonzero(addresses == value)
             first = flat[some][0]
             try:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..faults import EmulatorFault
 from ..group import Event, Split
+from ..shapes import distinct
 from ..syntax import Arguments, Name, Variable
 from .builtin import BUILTIN_CALLS
 from .registry import NAMESPACE, handles, helper
@@ -30,7 +31,7 @@ def branch_by_index(group, index, targets):
     """brx.idx: a pc, or a Split by target."""
     if np.ndim(index) == 0:
         return targets[int(index)]
-    values = np.unique(index)
+    values = distinct(index)
     if len(values) == 1:
         return targets[int(values[0])]
     return Split([(index == value, targets[int(value)]) for value in values])

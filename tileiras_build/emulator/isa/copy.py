@@ -7,6 +7,7 @@ import numpy as np
 from .. import copy_code, machine_code
 from ..access import Site
 from ..selection import Selection
+from ..shapes import distinct
 from ..syntax import Immediate, Register
 from ..watch import flight_of
 from .bulk import emit_bulk
@@ -104,7 +105,7 @@ class CopySite:
         if len(full):
             part = self.read(group, source[full], _subset(selection, full))
             out[full] = np.ascontiguousarray(np.broadcast_to(part, len(full)))[:, None].view(np.uint8)
-        for size in np.unique(sizes[(sizes > 0) & (sizes < self.size)]):
+        for size in distinct(sizes[(sizes > 0) & (sizes < self.size)]):
             some = np.flatnonzero(sizes == size)
             for k in range(int(size)):
                 address = source[some] + np.uint64((self.from_offset + k) & 0xFFFFFFFFFFFFFFFF)

@@ -20,6 +20,7 @@ from .. import conversions, formats, numerics, products
 from ..emit import items_of
 from ..factors import Factor
 from ..faults import EmulatorError
+from ..shapes import distinct
 from .chains import can_wait, spread_c
 from .fragments import Code, Fragment
 from .registry import RESULT_KINDS, handles, helper
@@ -267,7 +268,7 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
 
 def selector(value) -> int:
     """A byte or thread that an instruction names: one for all threads."""
-    chosen = np.unique(value)
+    chosen = distinct(value)
     if len(chosen) != 1:
         raise EmulatorError(f"threads name different scale factors: {chosen.tolist()}")
     return int(chosen[0])

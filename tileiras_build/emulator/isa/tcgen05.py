@@ -14,6 +14,7 @@ import numpy as np
 from .. import machine_code, numerics, tensor, tensor_code
 from ..emit import items_of
 from ..selection import selected
+from ..shapes import distinct
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from ..waits import Arrives
@@ -118,12 +119,12 @@ class Transfer:
 
     def spans(self, ctas, warps, halves, columns):
         """(span, CTAs, warps) of warps that access the same columns and half."""
-        for first in np.unique(columns):
-            for half in (None,) if self.whole else np.unique(halves[columns == first]):
+        for first in distinct(columns):
+            for half in (None,) if self.whole else distinct(halves[columns == first]):
                 chosen = columns == first if half is None else (columns == first) & (halves == half)
                 for offset, width in self.runs:
                     part = slice(None) if half is None else slice(int(half), int(half) + 1)
-                    rows = rows_of(np.unique(ctas[chosen]))
+                    rows = rows_of(distinct(ctas[chosen]))
                     yield Span(rows, int(first) + offset, width, part), ctas[chosen], warps[chosen]
 
     def load(self, group, address):
@@ -308,7 +309,7 @@ def tensor_commit(site, group, address, multicast, mask):
     clocks = None if machine.race is None else machine.race.commit_tensor(flat)
     tensor_of(machine).issue(commit)
     ranks = machine.clusters.rank(index // (machine.shared_size // 8))
-    for rank in np.unique(ranks).tolist():
+    for rank in distinct(ranks).tolist():
         there = ranks == rank
         known = None if clocks is None else clocks[there]
         machine.waits.fly(index[there], Arrival(commit, index[there], flat[there], known))
