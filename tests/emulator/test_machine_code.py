@@ -93,11 +93,16 @@ def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("shape", "is_known", "tile"),
-    [((4, 2), True, "BROAD"), ((4, 3), True, "WIDE"), ((5, 2), True, "NARROW"), ((4, 2), False, "NARROW")],
-)
-def test_wide_tiles_are_for_wide_registers(shape, is_known, tile, monkeypatch):
-    monkeypatch.setattr(tiles, "has", lambda feature: is_known)
+    ("shape", "processor", "tile"),
+    [
+        ((4, 2), "sapphirerapids", "BROAD"), ((4, 3), "sapphirerapids", "WIDE"), ((4, 2), "znver4", "WIDE"),
+        ((5, 2), "sapphirerapids", "NARROW"), ((4, 2), None, "NARROW"),
+    ],
+)  # fmt: skip
+def test_wide_tiles_are_for_wide_registers(shape, processor, tile, monkeypatch):
+    """Broad ones for those that are multiplied in one piece."""
+    monkeypatch.setattr(tiles, "has", lambda feature: processor is not None)
+    monkeypatch.setattr(tiles, "processor", lambda: processor)
     assert tiles.tile_of(*shape) is getattr(tiles, tile)
 
 

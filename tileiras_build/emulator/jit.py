@@ -47,6 +47,14 @@ def has(feature: str) -> bool:
     return bool(llvm.get_host_cpu_features().get(feature))
 
 
+@lru_cache
+def processor() -> str:
+    """LLVM's name of this CPU."""
+    from llvmlite import binding as llvm
+
+    return llvm.get_host_cpu_name()
+
+
 def address(array: np.ndarray) -> int:
     """Where an array begins, from the field of its C structure: what Python gives costs several times as much."""
     return _pointer(id(array) + _DATA).value

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from . import exact_sums
-from .jit import compiled, has
+from .jit import compiled, has, processor
 from .packing import COLUMNS, ROWS
 
 PIECE = 4  # columns whose sums are neighbors in memory
@@ -79,13 +79,15 @@ PIECES = COLUMNS // PIECE  # of eight columns
 # float32, which are read and written once for each step.
 NARROW, WIDE, BROAD = Tile(1, 1, PIECE), Tile(2, 1, COLUMNS), Tile(2, 2, COLUMNS)
 WIDE_FEATURE = "avx512f"  # of a CPU whose 32 registers hold eight float64
+# CPUs that multiply one such register in a cycle, not two: eight sums keep them busy, and those in float32 stay in registers.
+IN_HALVES = {"znver4"}
 
 
 def tile_of(fours: int, eights: int) -> Tile:
     """The tile for matrices of so many times four rows and eight columns."""
     if fours % WIDE.fours or not has(WIDE_FEATURE):
         return NARROW
-    return WIDE if eights % BROAD.eights else BROAD
+    return WIDE if eights % BROAD.eights or processor() in IN_HALVES else BROAD
 
 
 @lru_cache(maxsize=16)
