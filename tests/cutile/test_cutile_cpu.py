@@ -13,6 +13,7 @@ import tileiras_build.cutile as hook
 from tileiras_build import emulator
 from tileiras_build.cutile.reports import KernelFault, name_of
 from tileiras_build.cutile.stand_ins import streams
+from tileiras_build.cutile.versions import LONGEST_SYMBOL
 from tileiras_build.errors import InvalidInput
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
@@ -279,6 +280,22 @@ def test_unknown_options_and_a_device_without_a_target_are_refused():
             hook.enable("sm_90", device="cpu", **{option: wrong})
     with pytest.raises(InvalidInput, match="enable\\('sm_90', device='cpu'\\)"):
         hook.enable(device="cpu")
+
+
+def test_a_kernel_of_many_arrays_has_a_short_name(device):
+    """cuTile's tells of each array, and each parameter in the PTX is called by it."""
+    arrays, out = tuple(np.full(TILE, number, np.float32) for number in range(40)), np.zeros(TILE, np.float32)
+    ct.launch(0, (1,), kernels.sum_of_many, (arrays, out))
+    assert (out == sum(range(40))).all()
+    [compiled] = hook.launching.session.kept(kernels.sum_of_many).compiled.values()
+    assert len(compiled.entry) == LONGEST_SYMBOL and name_of(compiled.entry) == "sum_of_many"
+    others = (np.zeros(TILE, np.float16), *arrays[1:]), (*arrays[:-1], np.zeros(TILE, np.float16))
+    assert len({compiled.entry, *(_entry(arguments, out) for arguments in others)}) == 3
+
+
+def _entry(arrays, out) -> str:
+    """The name of the kernel for these arrays."""
+    return hook.launching.session.compile(kernels.sum_of_many, (arrays, out)).entry
 
 
 def test_the_name_of_a_kernel_is_what_cutile_mangled():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "cuda-tile"
 INSTALL = "pip install 'cuda-tile==1.7.0'"
+LONGEST_SYMBOL = 256
 _NO_SOURCE = ("could not get source code", "source code not available")  # inspect says so
 
 
@@ -135,9 +137,12 @@ class Cutile:
 
     def export(self, kernel: Any, signature: Any, target: str) -> Exported:
         """The bytecode of a kernel; raises what cuTile's front end raises."""
+        called = self.signatures.KernelSignature(
+            signature.parameters, signature.calling_convention, symbol=short_symbol(signature.symbol)
+        )
         try:
             made = self.compile.compile_tile(
-                kernel._annotated_function, (signature,), target, kernel._compiler_options,
+                kernel._annotated_function, (called,), target, kernel._compiler_options,
                 bytecode_version=self.bytecode_version, return_bytecode=True, return_cubin=False,
             )  # fmt: skip
         except OSError as error:
@@ -170,6 +175,15 @@ class Cutile:
         """What the Python function calls its parameters."""
         code = kernel._pyfunc.__code__
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def short_symbol(symbol: str) -> str:
+    """A name for a kernel whose mangled name may tell of hundreds of arrays: LLVM names each parameter by the kernel's name,
+    wherever it is used, so that the PTX would grow with the square of their number."""
+    if len(symbol) <= LONGEST_SYMBOL:
+        return symbol
+    digest = sha256(symbol.encode()).hexdigest()[:16]
+    return f"{symbol[: LONGEST_SYMBOL - 1 - len(digest)]}_{digest}"
 
 
 def _no_source(kernel: Any) -> InvalidInput:

@@ -22,6 +22,7 @@ from .first_calls import Function as Generated
 from .garbage import garbage_kept
 from .isa.builtin import BUILTIN_CALLS
 from .kinds import find_kinds
+from .live_registers import LiveRegisters
 from .memory import PARAM_WINDOW
 from .operands import mask, results_of, sources_of
 from .parse import parse
@@ -66,12 +67,11 @@ class Program:
         sources = list(map(sources_of, self.code, results))
         self.used = find_kinds(self.code, sources, results)
         self.reads, self.writes = list(map(mask, sources)), list(map(mask, results))
-        self.find_liveness()
+        self.lives = LiveRegisters(self)
         self.violations = inflight.find_violations(self)
         self.templates()
         self.cache: dict[tuple, Generated] = {}
         self.mates: dict[int, bool] = {}  # by place: ``needs_mates``
-        self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
         self.moved: dict[tuple[int, ...], Registers] = {}  # registers that have been moved together, by slot
@@ -115,6 +115,7 @@ class Program:
     def lay_out_variables(self):
         """Offsets in the parameter block, in shared and in local memory; process addresses of the other variables."""
         self.params, at = self.entry.params, 0
+        self.param_ids = set(map(id, self.params))
         for variable in self.params:
             at = -(-at // variable.align) * variable.align
             variable.offset = at
@@ -188,7 +189,7 @@ class Program:
         if isinstance(operand, Address):
             operand, extra = operand.base, operand.offset
         if isinstance(operand, Variable):
-            base = PARAM_WINDOW if operand.space == "param" and operand in self.params else 0
+            base = PARAM_WINDOW if operand.space == "param" and id(operand) in self.param_ids else 0
             return base + operand.offset + extra
         if isinstance(operand, Name):
             if operand.name in self.module.functions:
@@ -308,52 +309,11 @@ class Program:
         starts = np.array(first)
         self.leader_of = starts[np.searchsorted(starts, np.arange(len(self.code)), "right") - 1]
 
-    # -- liveness ------------------------------------------------------------------------------------
-    def find_liveness(self):
-        summary = {}
-        for start, end in self.block_end.items():
-            use = define = 0
-            for pc in range(start, end):
-                use |= self.reads[pc] & ~define
-                if self.code[pc].predicate is None:
-                    define |= self.writes[pc]
-            summary[start] = (use, define, [s for s in self.successors(end - 1) if s < len(self.code)])
-        self.live_in = {start: 0 for start in summary}
-        self.live_out = {start: 0 for start in summary}
-        changed = True
-        order = sorted(summary, reverse=True)
-        while changed:
-            changed = False
-            for start in order:
-                use, define, after = summary[start]
-                out = 0
-                for successor in after:
-                    out |= self.live_in[successor]
-                new = use | (out & ~define)
-                self.live_out[start] = out
-                if new != self.live_in[start]:
-                    self.live_in[start] = new
-                    changed = True
-
-    def live_at(self, pc: int) -> int:
-        """Registers (bit mask) that may be read at or after ``pc`` in its function."""
-        if pc in self.live_cache:
-            return self.live_cache[pc]
-        start = int(self.leader_of[pc])
-        end = self.block_end[start]
-        live = self.live_out[start]
-        for at in range(end - 1, pc - 1, -1):
-            if self.code[at].predicate is None:
-                live &= ~self.writes[at]
-            live |= self.reads[at]
-        self.live_cache[pc] = live
-        return live
-
     def slots_at(self, pc: int) -> list[int]:
-        """``live_at`` as a list of register slots."""
+        """``lives.at`` as a list of register slots."""
         found = self.slot_cache.get(pc)
         if found is None:
-            live = self.live_at(pc)
+            live = self.lives.at(pc)
             found = self.slot_cache[pc] = [slot for slot in self.used if live >> slot & 1]
         return found
 
@@ -401,9 +361,9 @@ class Program:
         if tail is None:
             tail = f"return {end}"
         live = (
-            self.live_at(end)
+            self.lives.at(end)
             if end < len(self.code) and not self.ends_block(self.code[end - 1])
-            else self.live_out[int(self.leader_of[pc])]
+            else self.lives.behind[int(self.leader_of[pc])]
         )
         return emitter.finish(live, tail, f"<ptx {self.entry.name}:{pc}>", end)
 

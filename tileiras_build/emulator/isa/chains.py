@@ -75,7 +75,7 @@ class Chains:
             return None
         if targets == olds:
             return chain
-        live = e.program.live_at(e.pc + 1) if e.pc + 1 < len(e.program.code) else 0
+        live = e.program.lives.at(e.pc + 1) if e.pc + 1 < len(e.program.code) else 0
         read_later = any(live >> old.index & 1 for old in olds if old not in targets)
         taken = any(self.slots.get(target.index, chain) is not chain for target in targets)
         return None if read_later or taken else chain

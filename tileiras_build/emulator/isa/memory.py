@@ -24,7 +24,7 @@ def resolve_space(e, space: str, address: Address) -> str:
     if isinstance(base, Name):
         base = e.program.lookup(base) or base
     if space == "param":
-        inside = isinstance(base, Variable) and not any(base is p for p in e.program.params)
+        inside = isinstance(base, Variable) and id(base) not in e.program.param_ids
         return "local" if inside else "param"
     return {"const": "global"}.get(space, space)
 
