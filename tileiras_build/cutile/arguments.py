@@ -8,7 +8,7 @@ strides) and its length.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -168,4 +168,20 @@ def host_array(names: Sequence[str], arguments: Sequence[object]) -> str | None:
                 return found
         elif hasattr(argument, "__dlpack_device__") and argument.__dlpack_device__()[0] == _HOST:
             return name
+    return None
+
+
+def unknown_elements(
+    names: Sequence[str], arguments: Sequence[object], known: Collection[str]
+) -> tuple[str, str] | None:
+    """The name of the first array whose elements are of a type that is none of ``known``, and that type's name."""
+    for name, argument in zip(names, arguments):
+        if isinstance(argument, (tuple, list)):
+            numbered = [f"{name}[{index}]" for index in range(len(argument))]
+            if (found := unknown_elements(numbered, argument, known)) is not None:
+                return found
+        elif hasattr(argument, "__dlpack__") and hasattr(argument, "dtype"):
+            kind = str(argument.dtype).removeprefix("torch.")
+            if kind not in known:
+                return name, kind
     return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..pipeline.tuning import BY_NAME, read_tuning
-from .arguments import Value, flatten, host_array
+from .arguments import Value, flatten, host_array, unknown_elements
 from .checks import checked
 from .compiled import Compiled, Compiler
 from .devices import Device, open_device
@@ -19,6 +19,7 @@ from .versions import Cutile
 if TYPE_CHECKING:
     from .devices import Fast
 
+_NO_DTYPE = "Unsupported array dtype"  # cuTile's words, which name no argument
 _HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
 _MOST_WAYS = 64
 _MOST_OF_ONE = 4  # such as arrays of several libraries
@@ -156,6 +157,12 @@ class Session:
                 raise
             message = f"Input array is not on a CUDA device: {name} is in the computer's own memory; {_HOST_REMEDY}"
             raise ValueError(message) from error
+        except TypeError as error:
+            found = unknown_elements(self.cutile.parameter_names(kernel), arguments, self.cutile.element_kinds)
+            if found is None or str(error) != _NO_DTYPE:
+                raise
+            message = f"{_NO_DTYPE}: the elements of {found[0]} are {found[1]}, which kernels do not know; convert it"
+            raise TypeError(message) from None
 
     def _compiled(self, kept: Kept, kernel: Any, signature: Any) -> Compiled:
         found = kept.compiled.get(signature.symbol)

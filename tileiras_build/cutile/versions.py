@@ -111,6 +111,12 @@ class Cutile:
         """The newest version of bytecode that is written."""
         return self.compile.parse_bytecode_version(self.row.bytecode)
 
+    @cached_property
+    def element_kinds(self) -> frozenset[str]:
+        """The types that elements of arrays may have, named as NumPy does."""
+        own = vars(import_module("cuda.tile"))
+        return frozenset(name.rstrip("_") for name, value in own.items() if isinstance(value, own["DType"]))
+
     def _module(self, name: str) -> ModuleType:
         try:
             return import_module(f"cuda.tile.{name}")

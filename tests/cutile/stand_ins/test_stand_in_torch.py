@@ -1,6 +1,8 @@
 """PyTorch without CUDA: what asks for "cuda" gets tensors that say so."""
 
 import copy
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -76,6 +78,28 @@ def test_other_threads_have_the_device_too():
     assert seen == [True]
 
 
+FIRST_IMPORT = """
+import sys, threading
+
+def work():
+    import torch
+
+    print(torch.zeros(1, device="cuda").device)
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(sys.modules["torch"].zeros(1, device="cuda").device)
+"""
+
+
+def test_the_main_thread_has_the_device_that_came_with_an_import_in_another(tmp_path):
+    (tmp_path / "script.py").write_text(FIRST_IMPORT)
+    command = [sys.executable, "-m", "tileiras_build", "run", str(tmp_path / "script.py"), "--sm", "90"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "cuda:0\ncuda:0\n", "")
+
+
 def test_a_second_device_is_refused():
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         torch.zeros(3, device="cuda:1")
@@ -131,6 +155,39 @@ def test_what_is_asked_about_the_device():
     assert torch.cuda.is_available() and torch.cuda.device_count() == 1
     assert torch.cuda.get_device_capability() == (9, 0)
     assert torch.cuda.get_device_properties(0).multi_processor_count > 0
+
+
+def test_the_accelerator_is_the_device():
+    asked = torch.accelerator
+    assert asked.is_available() and asked.current_accelerator() == torch.device("cuda")
+    assert (asked.device_count(), asked.current_device_index()) == (1, 0)
+    asked.synchronize()
+    assert torch.zeros(1, device=asked.current_accelerator()).is_cuda
+    assert asked.current_stream() == torch.cuda.current_stream() and not asked.current_stream().is_capturing()
+
+
+def test_batches_are_pinned_for_the_device():
+    """DataLoader asks the accelerator, and pins in a thread of its own where it has workers."""
+    batches = torch.utils.data.DataLoader(torch.arange(4.0), batch_size=2, pin_memory=True)
+    assert [batch.to("cuda", non_blocking=True).tolist() for batch in batches] == [[0, 1], [2, 3]]
+
+
+def test_marks_for_profilers_do_nothing():
+    with torch.cuda.nvtx.range("a"):
+        torch.cuda.nvtx.mark("b")
+    torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("c"))
+
+
+def test_functions_that_a_graph_would_replay_are_called():
+    x = torch.ones(2, device="cuda")
+    assert torch.cuda.make_graphed_callables(lambda x: x + 1, (x,))(x).tolist() == [2, 2]
+    assert torch.cuda.graph_pool_handle() == torch.cuda.CUDAGraph().pool()
+
+
+def test_what_is_asked_about_the_device_s_memory():
+    assert "emulator" in torch.cuda.memory_summary() and torch.cuda.memory_snapshot() == []
+    torch.cuda.set_per_process_memory_fraction(0.5)
+    torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
 
 
 def test_seeds_are_the_cpu_generators():

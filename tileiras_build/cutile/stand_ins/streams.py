@@ -45,6 +45,10 @@ class Stream:
         """Whether all work is done."""
         return True
 
+    def is_capturing(self) -> bool:
+        """Whether this thread notes its launches in a graph."""
+        return _here.capturing is not None
+
     def wait_stream(self, stream: Stream) -> None:
         """Its work is done."""
 

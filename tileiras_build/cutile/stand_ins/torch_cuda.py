@@ -13,12 +13,12 @@ import torch
 
 from ...errors import InvalidInput
 from ...targets import Target
-from . import driver, streams
+from . import driver, streams, torch_threads
 from .dlpack import claim_cuda
 from .replaced import Replaced
 from .torch_autograd import functions as autograd_functions
 from .torch_modules import in_place, loaded
-from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
+from .torch_tensors import CUDA, defaults, is_cuda, on_host, outside
 
 
 class Graph:
@@ -67,6 +67,11 @@ def _stream(stream: streams.Stream | None) -> _StreamContext:
 class _Stream(streams.Stream):
     """torch.cuda.Stream."""
 
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """The least and the greatest priority, as GPUs have them."""
+        return 0, -5
+
 
 class _Event(streams.Event):
     """torch.cuda.Event."""
@@ -105,8 +110,9 @@ def functions(target: Target) -> dict[str, Any]:
     # A function of its own for each name: torch._dynamo keeps rules by function, and will not be imported where two differ.
     each = lambda names, value: {name: does(value) for name in names}
     nothing = ("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "_sleep", "_lazy_init", "set_stream",
-               "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")  # fmt: skip
-    zero = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "current_device")
+               "set_per_process_memory_fraction", "set_sync_debug_mode", "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")  # fmt: skip
+    zero = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "current_device",
+            "get_sync_debug_mode")  # fmt: skip
     # torch.manual_seed calls these two for every device after it has seeded the CPU's generator.
     seeds = {
         name: lambda seed: torch.default_generator.manual_seed(seed) and None
@@ -119,6 +125,12 @@ def functions(target: Target) -> dict[str, Any]:
         **seeds, "seed": lambda: torch.seed(), "seed_all": lambda: torch.seed(), "initial_seed": torch.initial_seed,
         "device_count": does(1),
         "get_rng_state": lambda *_: torch.get_rng_state(), "set_rng_state": lambda state, *_: torch.set_rng_state(state),
+        "get_rng_state_all": lambda: [torch.get_rng_state()], "set_rng_state_all": lambda states: torch.set_rng_state(*states),
+        "memory_summary": does("no memory of a GPU is used: kernels run in the emulator"), "memory_snapshot": does([]),
+        "get_per_process_memory_fraction": does(1.0), "get_allocator_backend": does("native"),
+        "can_device_access_peer": does(False), "graph_pool_handle": does((0, 0)),
+        # A replay is a call here, and what PyTorch does in a capture is done once.
+        "make_graphed_callables": lambda callables, *_, **__: callables,
         "get_device_capability": does(capability), "get_device_name": does(driver.NAME),
         "get_device_properties": does(properties(target)), "memory_stats": does(_NoStatistics()),
         "mem_get_info": does((driver.MEMORY, driver.MEMORY)), "get_arch_list": does([target.name]),
@@ -130,6 +142,27 @@ def functions(target: Target) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def accelerator() -> dict[str, Any]:
+    """What stands in for functions of ``torch.accelerator``, by name."""
+    does = lambda value: lambda *args, **kwargs: value
+    nothing = ("synchronize", "empty_cache", "set_device_index", "set_device_idx", "set_stream")
+    zero = ("current_device_index", "current_device_idx", "memory_allocated", "max_memory_allocated",
+            "memory_reserved", "max_memory_reserved")  # fmt: skip
+    return {
+        **{name: does(None) for name in nothing},
+        **{name: does(0) for name in zero},
+        "is_available": does(True), "device_count": does(1), "current_accelerator": does(torch.device("cuda")),
+        "current_stream": lambda *_: streams.current_stream(), "device_index": _Device,
+    }  # fmt: skip
+
+
+class _NoMarks:
+    """What ``torch.cuda.nvtx`` calls: there is no profiler of a GPU that would show marks and ranges."""
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        return lambda *_, **__: 0
+
+
 class _NoStatistics(dict):
     """Statistics of memory: zero each."""
 
@@ -138,16 +171,20 @@ class _NoStatistics(dict):
 
 
 _replaced = Replaced()
-_mode: AsksForCuda | None = None
+_is_installed = False
 
 
 def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None = None) -> None:
     """Make PyTorch (``module``) believe in a CUDA device, until ``remove``; ``others`` take the place of ``functions``."""
-    global _mode
+    global _is_installed
     remove()
     ours = functions(target) | dict(others or {})
     for name, value in ours.items():
         _replaced.set(torch.cuda, name, value)
+    for name, value in accelerator().items():
+        if hasattr(getattr(torch, "accelerator", None), name):  # each release has more of them
+            _replaced.set(torch.accelerator, name, value)
+    _replaced.set(torch.cuda.nvtx, "_nvtx", _NoMarks())
     _replaced.set(torch, "set_default_device", _set_default(torch.set_default_device))
     _replaced.set(torch, "get_default_device", _get_default(torch.get_default_device))
     _replaced.set(torch, "compile", _compile)
@@ -163,18 +200,18 @@ def install(module: ModuleType, target: Target, others: Mapping[str, Any] | None
         _replaced.set(owner, name, make(getattr(owner, name)))
     _replaced.set(torch.profiler.profile, "__init__", _of_the_host(torch.profiler.profile.__init__))
     _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
-    _mode = AsksForCuda()
-    _mode.__enter__()
-    _replaced.set(threading.Thread, "run", _in_mode(threading.Thread.run))
+    _is_installed = True
+    torch_threads.enter()
+    _replaced.set(threading.Thread, "run", torch_threads.in_mode(threading.Thread.run))
 
 
 def remove() -> None:
     """Leave PyTorch as it was. Tensors that were made keep saying that they are on the device."""
-    global _mode
-    if _mode is None:
+    global _is_installed
+    if not _is_installed:
         return
-    _mode.__exit__(None, None, None)
-    _mode = None
+    _is_installed = False
+    torch_threads.leave()
     _replaced.restore()
 
 
@@ -188,7 +225,7 @@ def _as_cuda(own: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], 
 
     def to_dlpack(tensor: torch.Tensor) -> object:
         made = own(on_host(tensor.detach()))
-        return made if _mode is None else claim_cuda(made)
+        return claim_cuda(made) if _is_installed else made
 
     return to_dlpack
 
@@ -217,15 +254,3 @@ def _of_the_host(own: Callable[..., None]) -> Callable[..., None]:
         own(self, *args, **kwargs)
 
     return init
-
-
-def _in_mode(own: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
-    """Modes belong to threads: new ones get theirs."""
-
-    def run(self: threading.Thread) -> None:
-        if _mode is None:
-            return own(self)
-        with AsksForCuda():
-            return own(self)
-
-    return run

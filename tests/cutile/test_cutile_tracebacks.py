@@ -1,0 +1,85 @@
+"""What cuTile's front end says of a kernel, as a launch shows it: its sentence and the user's line, and no frames below the launch."""
+
+import traceback
+
+import numpy as np
+import pytest
+
+import tileiras_build.cutile as hook
+
+ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+
+
+@pytest.fixture(autouse=True)
+def device():
+    with hook.enabled("sm_90", device="cpu"):
+        yield
+
+
+@ct.kernel
+def two_shapes(x):
+    ct.store(x, (0,), ct.load(x, (0,), (16,)) + ct.zeros((8,), ct.float32))
+
+
+@ct.kernel
+def two_types(x):
+    ct.store(x, (0,), ct.zeros((16,), ct.float64))
+
+
+@ct.kernel
+def itself(x):
+    def helper(tile):
+        return helper(tile) + 1
+
+    ct.store(x, (0,), helper(ct.load(x, (0,), (16,))))
+
+
+NAMELESS = (lambda tile: tile + 1,)[0]
+
+
+@ct.kernel
+def nameless(x):
+    ct.store(x, (0,), NAMELESS(ct.load(x, (0,), (16,))))
+
+
+def shown(kernel, kind="float32"):
+    """The lines of what Python shows of a launch that fails."""
+    with pytest.raises(Exception) as caught:
+        ct.launch(0, (1,), kernel, (np.zeros(16, kind),))
+    return "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kind", "sentence"),
+    [
+        (two_shapes, "float32", "Shapes are not broadcastable: (16,), (8,)"),
+        (two_types, "float16", "cannot implicitly cast float64 to float16"),
+    ],
+)
+def test_a_mistake_in_a_kernel_is_its_sentence_and_the_line(kernel, kind, sentence):
+    text = shown(kernel, kind)
+    assert sentence in text and f'"{__file__}", line ' in text
+    assert "site-packages" not in text and "another exception" not in text and "direct cause" not in text
+
+
+def test_what_cutile_has_not_expected_is_placed_and_named():
+    text = shown(nameless)
+    assert "NAMELESS(ct.load" in text and "cuTile's front end ended with AssertionError in " in text
+    assert "TILEIRAS_DEBUG=1 shows its frames" in text and "direct cause" not in text
+
+
+def test_all_frames_are_shown_on_request(monkeypatch):
+    monkeypatch.setenv("TILEIRAS_DEBUG", "1")
+    assert "in _wrap_exceptions" in shown(two_shapes)
+
+
+def test_of_a_kernel_that_calls_itself_the_ends_of_the_chain_are_shown():
+    text = shown(itself)
+    assert text.count("helper(tile) + 1") == 5 and "in itself" in text
+    assert "994 calls between the first 4 and the last 2 are not shown" in text
+
+
+@pytest.mark.parametrize("give", [lambda x: x, lambda x: (x,), lambda x: [x]])
+def test_the_array_whose_elements_kernels_do_not_know_is_named(give):
+    with pytest.raises(TypeError, match=r"Unsupported array dtype: the elements of x(\[0\])? are complex64, "):
+        ct.launch(0, (1,), two_types, (give(np.zeros(16, "complex64")),))
