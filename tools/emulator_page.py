@@ -398,6 +398,28 @@ with a cubin that is in the manifest. For PTX alone the emulator assumes what pt
 least of both, and 255. With neither directive ptxas leaves `setmaxnreg` out (its remark C7508), and it has no effect here.
 """
 
+RACES = """
+## The race check
+
+`check_races=True` (`TILEIRAS_EMULATOR_RACES=1`, `run --race-check`) follows who knows of what: each warp, and everything that is
+asynchronous, has a clock, which others take over where they synchronise (`emulator/races.py`). So it finds what goes wrong in
+another order of execution than that of the emulator:
+
+| what is found | section of PTX ISA 9.0 |
+|---|---|
+"""
+
+# What the race check finds, and the sections that say that it is wrong.
+RULES = {
+    "two accesses to a byte of shared memory, one of them a write, with nothing that orders them": "8.7.1, 9.7.13",
+    "shared memory that the async proxy accesses behind an ordinary store with no `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
+    "an mbarrier used before its `mbarrier.init` is known": "9.7.13.15.9",
+    "two accesses to columns of tensor memory, one of them a write, with nothing that orders them": "9.7.16.6",
+    "accesses of several threads to tensor memory with no `tcgen05.fence` on one side of their synchronisation (`tensor-not-fenced`)": "9.7.16.6.3",
+    "`tcgen05.ld` or `.st` that has not been waited for (`tcgen05.wait`) by what hands its columns to another thread (`load-not-waited`)": "9.7.16.6.4.4",
+    "tensor memory of a pair of CTAs that is given back while one of them may still use it": "9.7.16.7",
+}  # fmt: skip
+
 FOUND = """
 ## Findings
 
@@ -416,6 +438,11 @@ def findings() -> str:
     return FOUND + "".join(f"| `{name}` | {what} |\n" for name, what in FINDINGS.items())
 
 
+def rules() -> str:
+    """The section on the race check."""
+    return RACES + "".join(f"| {what} | {section} |\n" for what, section in RULES.items())
+
+
 def page() -> str:
     """The whole document."""
     lines = []
@@ -425,7 +452,14 @@ def page() -> str:
         lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
     count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
     return (
-        HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + REFUSED + TAIL + ASSUMED + findings()
+        HEAD
+        + "\n".join(lines)
+        + f"\n\n{count} of {total} are implemented.\n"
+        + REFUSED
+        + TAIL
+        + ASSUMED
+        + rules()
+        + findings()
     )
 
 

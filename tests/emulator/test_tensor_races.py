@@ -60,6 +60,30 @@ def test_a_fence_on_the_wrong_side_of_the_barrier_is_none():
         execute(without(program(SUM), MET, f"{AFTER} {BEFORE} bar.sync 0;"))
 
 
+# Warps that read the sum, a product over it, and its end.
+STORED, LOADED = "tcgen05.wait::st.sync.aligned;", "tcgen05.wait::ld.sync.aligned;"
+AGAIN = f"""V: mbarrier.try_wait.parity.shared.b64 p1, [bar], 0; @!p1 bra V; {AFTER}
+tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [t2]; {LOADED} {MET} @p3 bra X; {SUM}
+X: mbarrier.try_wait.parity.shared.b64 p1, [bar], 1; @!p1 bra X;"""
+TWICE = tensor_program(49152, SUM, 64, body=AGAIN, wait=False)
+
+
+@pytest.mark.parametrize(("ptx", "old", "new", "message"), [
+    (program(OPERAND), f"{STORED} {MET}", f"{MET} {STORED}", r"stores .* not been waited for \(tcgen05.wait::st\) by what"),
+    (program(SUM), f"{STORED} {MET}", f"{MET} {STORED}", r"stores .* not been waited for \(tcgen05.wait::st\) by what"),
+    (TWICE, f"{LOADED} {MET}", f"{MET} {LOADED}", r"does .*\(tcgen05.wait::ld\) by what.*finding load-not-waited"),
+])  # fmt: skip
+def test_a_wait_behind_the_barrier_is_too_late(ptx, old, new, message):
+    """Though in the emulator it comes before what the other thread issues."""
+    with pytest.raises(EmulatorFault, match=message):
+        execute(without(ptx, old, new))
+
+
+def test_a_wait_may_follow_the_fence_but_not_the_barrier():
+    execute(TWICE)
+    execute(without(TWICE, f"{LOADED} {MET}", f"{BEFORE} {LOADED} bar.sync 0; {AFTER}"))
+
+
 @pytest.mark.parametrize("issue", [SUM, OPERAND])
 def test_without_a_barrier_it_is_a_race(issue):
     with pytest.raises(

@@ -4,6 +4,9 @@ Of each column a warp's last tcgen05.ld and .st count, and the last product or c
 thread are ordered over a synchronisation only by fences on its sides: tcgen05.fence::before_thread_sync behind what a thread
 accesses, unless a commit says that it is done, and ::after_thread_sync ahead of what the other one accesses. So an access is
 published with the clock of the fence behind it, and a warp sees what it knew at its last fence.
+
+tcgen05.ld and .st are asynchronous themselves, and in no pipeline with what other threads do: their warp waits for them before it
+hands the columns on (9.7.16.6.4.4), so that an access is published with the clock of its wait as well.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from .faults import RACE, EmulatorFault
 from .race_clocks import ORDER, Clocks
 from .tensor import COLUMNS, Span, fault
 
-UNFENCED = 1 << 30  # the clock of an access that no fence stands behind
-FINDING = "tensor-not-fenced"
+UNFENCED = UNWAITED = 1 << 30  # the clock of an access that no fence, or no wait, stands behind
+FINDING, LOAD_FINDING = "tensor-not-fenced", "load-not-waited"
 MOVED, STORED = "moved", "stored"  # by a warp: at all, and written
 USED, WRITTEN = "used", "written"  # by a product or a copy
 DOES = {
@@ -27,22 +30,32 @@ DOES = {
 
 
 class TensorRaces(Clocks):
-    """Tables are (CTAs, 2 halves, columns) of clocks, by (what, agent): of accesses, and of the fences behind them."""
+    """Tables are (CTAs, 2 halves, columns) of clocks, by (what, agent): of accesses, of the waits and the fences behind them."""
 
     def __init__(self, machine):
         super().__init__(machine)
         self.tensor_clock = np.zeros((machine.ctas, self.warps), np.int32)  # of each warp's last tcgen05.ld or .st
         self.accessed: dict[tuple[str, int], np.ndarray] = {}
+        self.waited: dict[tuple[str, int], np.ndarray] = {}
         self.fenced: dict[tuple[str, int], np.ndarray] = {}
         self.seen = self.known[:, :, ORDER].copy()  # what a warp knew at its last fence::after_thread_sync
         self.unfenced: dict[tuple[int, int], list[tuple[str, Span]]] = {}
+        self.unwaited: dict[
+            tuple[int, int, bool], list[tuple[str, Span]]
+        ] = {}  # by CTA, warp, and whether they are stores
 
     def _note(self, table: dict, key: tuple[str, int], cta: int, span: Span, clock: int) -> None:
         if key not in table:
             table[key] = np.zeros((self.machine.ctas, 2, COLUMNS), np.int32)
         table[key][cta, span.halves, span.first : span.last] = clock
 
-    # ---- fences
+    # ---- waits and fences
+    def tensor_waited(self, ctas, warps, stores: bool) -> None:
+        """Warps execute tcgen05.wait::st, or ::ld."""
+        for cta, warp in zip(ctas.tolist(), warps.tolist()):
+            for what, span in self.unwaited.pop((cta, warp, stores), ()):
+                self._note(self.waited, (what, warp), cta, span, self.clock(cta, warp))
+
     def tensor_fence(self, flat, is_after: bool) -> None:
         """Threads execute one of the two fences."""
         ctas, warps = self.pairs(flat)
@@ -64,7 +77,9 @@ class TensorRaces(Clocks):
             self._come_after(ins, USED if writes else WRITTEN, cta, span, (cta, warp))
             for what in (MOVED, STORED) if writes else (MOVED,):
                 self._note(self.accessed, (what, warp), cta, span, self.clock(cta, warp))
+                self._note(self.waited, (what, warp), cta, span, UNWAITED)
                 self._note(self.fenced, (what, warp), cta, span, UNFENCED)
+                self.unwaited.setdefault((cta, warp, writes), []).append((what, span))
                 self.unfenced.setdefault((cta, warp), []).append((what, span))
 
     # ---- operations of threads
@@ -91,9 +106,11 @@ class TensorRaces(Clocks):
         for (kind, agent), table in self.accessed.items():
             if kind != what or first + agent == own:
                 continue
-            at = other, span.halves, slice(span.first, span.last)
-            if int(table[at].max(initial=0)) > self.known[*by, ORDER, first + agent]:
+            at, known = (other, span.halves, slice(span.first, span.last)), self.known[*by, ORDER, first + agent]
+            if int(table[at].max(initial=0)) > known:
                 self._report_race(ins, what, first + agent, span, by)
+            elif kind in (MOVED, STORED) and int(self.waited[kind, agent][at].max(initial=0)) > known:
+                self._report_wait(ins, first + agent, at, span, by)
             elif (clock := int(self.fenced[kind, agent][at].max(initial=0))) > self.seen[*by, first + agent]:
                 self._report_fence(ins, what, first + agent, span, by, clock)
 
@@ -108,6 +125,14 @@ class TensorRaces(Clocks):
             f"race on tensor memory: nothing orders {self._does(what, agent, span)} before this operation",
             instruction=ins.text, line=ins.line, thread=self.machine.thread_name(by[0], by[1] * 32), kind=RACE,
         )  # fmt: skip
+
+    def _report_wait(self, ins, agent: int, at: tuple, span: Span, by: tuple[int, int]) -> None:
+        """Of stores a fault, of loads a finding: their registers may have been waited for."""
+        stored, known = self.waited.get((STORED, agent - int(self.first_agent[at[0]]))), self.known[*by, ORDER, agent]
+        stores = stored is not None and int(stored[at].max(initial=0)) > known
+        what, wait = (STORED, "::st") if stores else (MOVED, "::ld")
+        why = f"{self._does(what, agent, span)} has not been waited for (tcgen05.wait{wait}) by what orders it before this operation"
+        fault(self.machine, ins, why, by[0], by[1] * 32, span.first, None if stores else LOAD_FINDING)
 
     def _report_fence(self, ins, what: str, agent: int, span: Span, by: tuple[int, int], clock: int) -> None:
         is_published = clock <= self.known[*by, ORDER, agent]

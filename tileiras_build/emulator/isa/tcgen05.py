@@ -247,6 +247,8 @@ def tensor_wait(ins, group, table):
     ctas, warps = warps_of(group, ins)
     memory = tensor_of(group.machine)
     memory.waited(getattr(memory, table), ctas, warps)
+    if group.machine.race is not None:
+        group.machine.race.tensor_waited(ctas, warps, table == "storing")
 
 
 def handle_fence(e, ins):
