@@ -413,7 +413,8 @@ another order of execution than that of the emulator:
 RULES = {
     "two accesses to a byte of shared memory, one of them a write, with nothing that orders them": "8.7.1, 9.7.13",
     "shared memory that the async proxy accesses behind an ordinary store with no `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
-    "an mbarrier used before its `mbarrier.init` is known": "9.7.13.15.9",
+    "an mbarrier used before its `mbarrier.init` is known, by a barrier or over `fence.mbarrier_init`": "9.7.13.15.9, 9.7.13.5",
+    "accesses that only relaxed arrivals or waits order, with no fence of their threads beside them (`arrival-relaxed`)": "9.7.13.4",
     "two accesses to columns of tensor memory, one of them a write, with nothing that orders them": "9.7.16.6",
     "accesses of several threads to tensor memory with no `tcgen05.fence` on one side of their synchronisation (`tensor-not-fenced`)": "9.7.16.6.3",
     "`tcgen05.ld` or `.st` that has not been waited for (`tcgen05.wait`) by what hands its columns to another thread (`load-not-waited`)": "9.7.16.6.4.4",

@@ -16,6 +16,9 @@ ld.param.u64 u0, [k_0]; mov.u32 t0, %tid.x; mov.u32 t1, s; setp.ge.u32 p0, t0, 3
 """
 # Finding -> a kernel of 128 threads that does so and then stores 7, its line at fault, and a word of what is said.
 KERNELS = {
+    "arrival-relaxed": (
+        """mad.lo.u32 t2, t0, 4, t1; st.shared.b32 [t2], t0; barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;
+        xor.b32 t2, t2, 128; ld.shared.b32 t3, [t2];""", "with no barrier but a relaxed one before this read"),
     "copy-not-ordered": (
         """@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; @!p3 mbarrier.init.shared::cta.b64 [t1], 1;
         bar.sync 0; ld.shared.b32 t2, [slot]; add.u32 t4, t1, 1024; shr.u32 t4, t4, 4; cvt.u64.u32 u1, t4; or.b64 u1, u1, 0x0000400800000000;
@@ -49,7 +52,7 @@ KERNELS = {
         tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2]; tcgen05.wait::ld.sync.aligned;
         E: @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "ordered before this operation by no tcgen05.fence"),
 }  # fmt: skip
-WATCHED = {"tensor-not-fenced"}  # by the race check
+WATCHED = {"arrival-relaxed", "tensor-not-fenced"}  # by the race check
 
 
 def text(name: str) -> str:

@@ -74,7 +74,7 @@ class Clusters:
             self.fault(ins, flat[again][0], "a thread arrives at the cluster's barrier twice without waiting")
         self.states[flat] = _ARRIVED
         if self.machine.race is not None:
-            self.machine.race.arrive_in_cluster(flat)
+            self.machine.race.arrive_in_cluster(flat, "relaxed" in ins.mods)
         self.complete()
 
     def wait(self, group, after: int):

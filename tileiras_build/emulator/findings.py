@@ -14,6 +14,8 @@ from .faults import EmulatorFault, EmulatorWarning
 
 # Name -> what the kernel does, and what the ISA says (sections of PTX ISA 9.0).
 FINDINGS = {
+    "arrival-relaxed": "shared memory that threads access one after the other, over a relaxed arrival or wait (`barrier.cluster.arrive.relaxed`) "
+    "with no fence that releases, or acquires, what it says nothing of (9.7.13.4)",
     "copy-not-ordered": "a `tcgen05.cp` overwrites columns that a product or a copy before it may still use; hardware carries them out in "
     "turn, the ISA says so of copies before products only (9.7.16.6.2)",
     "exit-before-arrival": "a CTA ends before the last arrivals of `tcgen05.commit` at its mbarriers, on which nobody waits any "

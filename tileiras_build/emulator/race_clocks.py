@@ -2,21 +2,45 @@
 
 Agents are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
 bulk stores, the warps' operations of tensor memory, then mbarriers in order of their first use.
+
+Of each agent three clocks are known. ORDER counts what is visible, FENCED what also passed a proxy fence; MET counts what has been
+carried out, which relaxed arrivals and waits tell as well (PTX ISA 9.0, 9.7.13.4 and 9.7.13.15): they say nothing of memory but what a fence of
+their thread has released, or acquires.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from .faults import RACE, EmulatorFault
 from .shapes import distinct
+from .syntax import Instruction
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
-ORDER, FENCED = 0, 1  # the two vector clocks
+ORDER, FENCED, MET = 0, 1, 2  # the vector clocks
+WIDE = {"cluster", "gpu", "sys", "gl"}  # scopes of fences that reach other CTAs of a cluster
+RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
+
+
+@dataclass
+class Made:
+    """How an mbarrier was initialised: by whom, when, and its clock at the fence that released that alone."""
+
+    agent: int
+    clock: int
+    ins: Instruction
+    released: int | None = None
+
+    def is_known(self, known: np.ndarray) -> bool:
+        """Whether who knows that knows of it."""
+        released = self.released is not None and self.released <= known[MET, self.agent]
+        return released or self.clock <= known[ORDER, self.agent]
 
 
 class Clocks:
-    """The vector clocks of all warps, (CTAs, warps, 2, agents), and those that are published; ``races.py`` says what they are."""
+    """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``races.py`` says what they are."""
 
     def __init__(self, machine):
         self.machine, self.clusters = machine, machine.clusters
@@ -29,16 +53,24 @@ class Clocks:
         self.agents = self.roles * self.clusters.size
         ctas = machine.ctas
         self.first_agent = self.clusters.rank(np.arange(ctas)) * self.roles
-        self.known = np.zeros((ctas, self.warps, 2, self.agents), np.int32)
+        self.known = np.zeros((ctas, self.warps, 3, self.agents), np.int32)
         for warp in range(self.warps):
-            self.known[np.arange(ctas), warp, ORDER, self.first_agent + warp] = 1
+            for which in (ORDER, MET):
+                self.known[np.arange(ctas), warp, which, self.first_agent + warp] = 1
         self.async_clock = np.zeros((ctas, self.roles), np.int32)
         self.copy_roles: dict[int, int] = {}
         self.at_barrier: dict[tuple, np.ndarray] = {}
         self.at_cluster: dict[int, np.ndarray] = {}
         self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and
         self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
-        self.made: dict[int, tuple] = {}  # mbarrier position -> (agent, clock, instruction) of its initialisation
+        self.made: dict[int, Made] = {}  # by the position of an mbarrier
+        self.unreleased: dict[tuple[int, int], list[Made]] = {}  # by (CTA, warp)
+        self.released: dict[
+            tuple[int, int], np.ndarray
+        ] = {}  # (CTA, warp) -> what it knew at its last fence that releases
+        self.unacquired: dict[
+            tuple[int, int], np.ndarray
+        ] = {}  # and what it has been told by relaxed waits since one that acquires
 
     # -- agents --------------------------------------------------------------------------------------
     def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +80,8 @@ class Clocks:
         return np.divmod(both, self.warps)
 
     def tick(self, cta, warp) -> None:
-        self.known[cta, warp, ORDER, self.first_agent[cta] + warp] += 1
+        for which in (ORDER, MET):
+            self.known[cta, warp, which, self.first_agent[cta] + warp] += 1
 
     def clock(self, cta, warp):
         return self.known[cta, warp, ORDER, self.first_agent[cta] + warp]
@@ -79,11 +112,29 @@ class Clocks:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
             self.publish(self.at_barrier, (cta, barrier), cta, warp)
 
-    def publish(self, place: dict, key, cta: int, warp: int) -> None:
-        old = place.get(key)
-        known = self.known[cta, warp]
-        place[key] = known.copy() if old is None else np.maximum(old, known)
+    def publish(self, place: dict, key, cta: int, warp: int, relaxed: bool = False) -> None:
+        self.add(place, key, self.told(cta, warp, relaxed))
         self.tick(cta, warp)
+
+    @staticmethod
+    def add(place: dict, key, known) -> None:
+        old = place.get(key)
+        place[key] = known.copy() if old is None else np.maximum(old, known)
+
+    def told(self, cta: int, warp: int, relaxed: bool) -> np.ndarray:
+        """What a warp tells others where it arrives."""
+        if not relaxed:
+            return self.known[cta, warp]
+        out = np.zeros_like(self.known[cta, warp])
+        out[MET] = self.known[cta, warp, MET]
+        return np.maximum(out, self.released[cta, warp]) if (cta, warp) in self.released else out
+
+    def hear(self, cta: int, warp: int, known: np.ndarray, relaxed: bool) -> None:
+        """A warp has waited for others, who told what they knew."""
+        if not relaxed:
+            return self.learn(cta, warp, known)
+        self.add(self.unacquired, (cta, warp), known)
+        np.maximum(self.known[cta, warp, MET], known[MET], out=self.known[cta, warp, MET])
 
     def leave(self, group, barrier: int) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
@@ -94,9 +145,9 @@ class Clocks:
         for key in zip(*(x.tolist() for x in np.nonzero(done))):
             self.at_barrier.pop(key, None)
 
-    def arrive_in_cluster(self, flat) -> None:
+    def arrive_in_cluster(self, flat, relaxed: bool) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            self.publish(self.at_cluster, cta // self.clusters.size, cta, warp)
+            self.publish(self.at_cluster, cta // self.clusters.size, cta, warp, relaxed)
 
     def leave_in_cluster(self, flat) -> None:
         for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
@@ -108,28 +159,48 @@ class Clocks:
         self.known[cta, warp, FENCED] = self.known[cta, warp, ORDER]
         self.tick(cta, warp)
 
+    def memory_fence(self, flat, mods) -> None:
+        """fence or membar, in the scope of the cluster or a wider one."""
+        is_full = RELEASES.isdisjoint(mods) and ACQUIRES.isdisjoint(mods)
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            if (is_full or not ACQUIRES.isdisjoint(mods)) and (
+                heard := self.unacquired.pop((cta, warp), None)
+            ) is not None:
+                self.learn(cta, warp, heard)
+            if is_full or not RELEASES.isdisjoint(mods):
+                self.released[cta, warp] = self.known[cta, warp].copy()
+                self.tick(cta, warp)
+
+    def init_fence(self, flat) -> None:
+        """fence.mbarrier_init.release.cluster: of all that went before it releases initialisations."""
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            for made in self.unreleased.pop((cta, warp), ()):
+                made.released = int(self.clock(cta, warp))
+
     # -- mbarriers -----------------------------------------------------------------------------------
     def initialised(self, ins, positions, flat) -> None:
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
         warp = tid // 32
         agents, clocks = self.first_agent[cta] + warp, self.clock(cta, warp)
-        for position, agent, clock in zip(positions.tolist(), agents.tolist(), clocks.tolist()):
-            self.made[position] = (agent, clock, ins)
+        for i, position in enumerate(positions.tolist()):
+            made = self.made[position] = Made(int(agents[i]), int(clocks[i]), ins)
+            self.unreleased.setdefault((int(cta[i]), int(warp[i])), []).append(made)
             self.pending.pop(position, None)
             self.done.pop(position, None)
 
     def used(self, ins, positions, flat) -> None:
         """Threads use mbarriers: they must know of the initialisation."""
         for position, cta, warp in self.warps_at(positions, flat):
-            agent, clock, made = self.made.get(position, (None, 0, None))
-            own = int(self.first_agent[cta]) + warp
-            if made is not None and agent != own and clock > self.known[cta, warp, ORDER, agent]:
-                place = position % (self.machine.shared_size // 8) * 8
-                raise EmulatorFault(
-                    f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.line} ({made.text}) "
-                    "with no barrier before this use",
-                    instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place, kind=RACE,
-                )  # fmt: skip
+            made, own = self.made.get(position), int(self.first_agent[cta]) + warp
+            if made is None or made.agent == own or made.is_known(self.known[cta, warp]):
+                continue
+            missing = "barrier" if made.clock > self.known[cta, warp, MET, made.agent] else "fence.mbarrier_init"
+            place = position % (self.machine.shared_size // 8) * 8
+            raise EmulatorFault(
+                f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.ins.line} ({made.ins.text}) "
+                f"with no {missing} before this use",
+                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place, kind=RACE,
+            )  # fmt: skip
 
     def warps_at(self, positions, flat) -> list:
         """(position, CTA, warp) of threads at mbarriers, each once."""
@@ -139,27 +210,24 @@ class Clocks:
         places, warp = np.divmod(each, self.warps)
         return list(zip(*(x.tolist() for x in (*np.divmod(places, self.machine.ctas), warp))))
 
-    def arrived(self, positions, flat) -> None:
-        for position, c, warp in self.warps_at(positions, flat):
-            old = self.pending.get(position)
-            self.pending[position] = self.known[c, warp].copy() if old is None else np.maximum(old, self.known[c, warp])
+    def arrived(self, positions, flat, relaxed: bool) -> None:
+        for position, cta, warp in self.warps_at(positions, flat):
+            self.add(self.pending, position, self.told(cta, warp, relaxed))
         self.tick(*self.pairs(flat))
 
     def landed(self, positions, clocks) -> None:
-        """Asynchronous operations that knew ``clocks`` (n, 2, agents) complete on mbarriers."""
+        """Asynchronous operations that knew ``clocks`` (n, 3, agents) complete on mbarriers."""
         for position, known in zip(positions.tolist(), clocks):
-            old = self.pending.get(position)
-            self.pending[position] = known if old is None else np.maximum(old, known)
+            self.add(self.pending, position, known)
 
     def completed(self, positions) -> None:
         for position in positions.tolist():
             known = self.pending.pop(position, None)
             if known is not None:
-                old = self.done.get(position)
-                self.done[position] = known if old is None else np.maximum(old, known)
+                self.add(self.done, position, known)
 
-    def acquired(self, positions, flat) -> None:
+    def acquired(self, positions, flat, relaxed: bool) -> None:
         """Threads have seen a phase complete."""
-        for position, c, warp in self.warps_at(positions, flat):
+        for position, cta, warp in self.warps_at(positions, flat):
             if position in self.done:
-                self.learn(c, warp, self.done[position])
+                self.hear(cta, warp, self.done[position], relaxed)

@@ -9,6 +9,7 @@ Rules beside:
 
 - writing the value that is already there is no race; atomics are exempt; cp.async writes where it is issued;
 - between lanes of a warp, bar.warp.sync, and every barrier of the warp, orders;
+- what only relaxed arrivals and waits order has another name, for it is right on hardware;
 - the async proxy (bulk copies, operands of wgmma, tcgen05.mma and .cp) sees writes of ordinary stores only over a fence.proxy.async: a second
   vector clock counts what also passed one, on either side of the synchronisation.
 
@@ -20,12 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import RACE, EmulatorFault
-from .race_clocks import FENCED, ORDER
+from .race_clocks import FENCED, MET, ORDER
 from .shadow import Shadow
 from .shapes import distinct
 from .tensor_races import TensorRaces
 
 MANY, ASYNC = 32, 33  # in the place of a lane
+RELAXED = "arrival-relaxed"
 _LANES = 64  # a reader or writer is agent * 64 + lane
 
 
@@ -47,40 +49,45 @@ class Races(TensorRaces):
         cta = cta[:, None]
         mine = self.first_agent[cta] + warp
         clock = self.clock(cta, warp)
-        known, row = self.known.reshape(-1), ((cta * self.warps + warp) * 2 + ORDER) * self.agents
+        known, row = self.known.reshape(-1), (cta * self.warps + warp) * self.known.shape[2] * self.agents
+        met = row + MET * self.agents
         writer, when = shadow.writer.take(index), shadow.write_clock.take(index)
         agent = writer // _LANES
         bad = when > known.take(row + agent)  # a warp knows its own clock
-        if (own := (when == clock) & (agent == mine)).any():
-            bad |= own & (writer % _LANES != lane)
-        if bad.any():
-            self.settle(site, start, index, bad, data, flat, writer, shadow.write_site, "wrote", writes)
+        own = (when == clock) & (agent == mine) & (writer % _LANES != lane)
+        if own.any() or bad.any():
+            worst = _worst(bad, own, when > known.take(met + agent))
+            self.settle(site, start, index, worst, data, flat, writer, shadow.write_site, "wrote", writes)
         if not writes:
             return self.note_read(site, index, mine, clock, lane)
         for reader, (clocks, lanes) in shadow.readers.items():
             if not (when := clocks.take(index)).any():
                 continue
             bad = when > known.take(row + reader)
-            if (same := mine == reader).any():
-                bad |= same & (when == clock) & (lanes.take(index) != lane)
-            if bad.any():
+            own = (mine == reader) & (when == clock) & (lanes.take(index) != lane)
+            if own.any() or bad.any():
                 owner = reader * _LANES + lanes.take(index).astype(np.int64)
-                self.settle(site, start, index, bad, data, flat, owner, shadow.read_site, "read", True)
+                worst = _worst(bad, own, when > known.take(met + reader))
+                self.settle(site, start, index, worst, data, flat, owner, shadow.read_site, "read", True)
         self.note_write(site, start, index, mine * _LANES + lane, clock, data, flat)
 
-    def settle(self, site, start, index, bad, data, flat, owner, sites, did: str, writes: bool) -> None:
-        """Fault for the first bad byte, unless a write puts there what is there already."""
+    def settle(self, site, start, index, worst, data, flat, owner, sites, did: str, writes: bool) -> None:
+        """Fault for the first bad byte, unless a write puts there what is there already; ``worst``: which are bad, and
+        the finding that is, if it is one."""
+        bad, finding = worst
         bytes_ = np.repeat(bad, self.shadow.grain, axis=1)
         if writes and data is not None:
             bytes_ &= self.machine.shared[start[:, None] + np.arange(site.bytes)] != data
-        self.report_first(site, start, bytes_, flat, owner, sites, did, f"this {'write' if writes else 'read'}")
+        self.report_first(
+            site, start, bytes_, flat, owner, sites, did, f"this {'write' if writes else 'read'}", finding
+        )
 
-    def report_first(self, site, start, bytes_, flat, owner, sites, did: str, what: str) -> None:
+    def report_first(self, site, start, bytes_, flat, owner, sites, did: str, what: str, finding=None) -> None:
         """Fault for the first of the ``bytes_`` (n, bytes) from each start, if there is one; owners are of granules."""
         if bytes_.any():
             row, column = np.argwhere(bytes_)[0].tolist()
             who = owner[row, column // self.shadow.grain]
-            self.report(site, start[row] + column, flat[row], who, sites, did, what)
+            self.report(site, start[row] + column, flat[row], who, sites, did, what, finding=finding)
 
     def note_read(self, site, index, mine, clock, lane) -> None:
         self.shadow.read_site[index] = self.number(site)
@@ -114,7 +121,7 @@ class Races(TensorRaces):
 
     # -- asynchronous accesses -----------------------------------------------------------------------
     def issue_copies(self, positions, flat) -> np.ndarray:
-        """Vector clocks (n, 2, agents) of copies towards mbarriers, issued by threads now; each has an agent's new clock."""
+        """Vector clocks (n, 3, agents) of copies towards mbarriers, issued by threads now; each has an agent's new clock."""
         machine = self.machine
         cta, tid = np.divmod(np.asarray(flat), machine.threads)
         clocks = self.known[cta, tid // 32]
@@ -133,11 +140,12 @@ class Races(TensorRaces):
             places = shadow.of_bytes(index[i].reshape(-1))
             self.check_write_before(site, places, clocks[i], flat[i], "this copy")
             for reader, (when, lanes) in shadow.readers.items():
-                bad = when.take(places) > clocks[i, ORDER, reader]
-                if bad.any():
+                now = when.take(places)
+                if (bad := now > clocks[i, ORDER, reader]).any():
+                    bad, finding = _worst(bad, False, now > clocks[i, MET, reader])
                     at = int(places[bad][0])
-                    owner = reader * _LANES + int(lanes[at])
-                    self.report(site, at * shadow.grain, flat[i], owner, shadow.read_site, "read", "this copy")
+                    owner, first = reader * _LANES + int(lanes[at]), at * shadow.grain
+                    self.report(site, first, flat[i], owner, shadow.read_site, "read", "this copy", finding=finding)
             shadow.writer[places], shadow.write_clock[places] = agent * _LANES + ASYNC, clocks[i, ORDER, agent]
             shadow.write_site[places] = self.number(site)
 
@@ -148,8 +156,10 @@ class Races(TensorRaces):
         agent = writer // _LANES
         unknown = (writer >= 0) & (when > known[ORDER, agent])
         if unknown.any():
+            unknown, finding = _worst(unknown, False, when > known[MET, agent])
             at = int(np.argmax(unknown))
-            self.report(site, places[at] * shadow.grain, flat, writer[at], shadow.write_site, "wrote", what)
+            first, sites = places[at] * shadow.grain, shadow.write_site
+            return self.report(site, first, flat, writer[at], sites, "wrote", what, finding=finding)
         unfenced = (writer >= 0) & (agent % self.roles < self.warps) & (when > known[FENCED, agent])
         if unfenced.any():
             at = int(np.argmax(unfenced))
@@ -230,7 +240,7 @@ class Races(TensorRaces):
             shadow.write_site[places] = self.number(Async(ins))
 
     def commit_tensor(self, flat) -> np.ndarray:
-        """Vector clocks (n, 2, agents) of commits by threads: what their warps know and have issued."""
+        """Vector clocks (n, 3, agents) of commits by threads: what their warps know and have issued."""
         cta, warp = np.asarray(flat) // self.machine.threads, np.asarray(flat) % self.machine.threads // 32
         clocks = self.known[cta, warp]
         clocks[np.arange(len(cta)), :, self.first_agent[cta] + self.first_tensor + warp] = self.async_clock[
@@ -247,16 +257,22 @@ class Races(TensorRaces):
             self.sites.append(site)
         return found
 
-    def report(self, site, byte, flat, owner, sites, did: str, what: str, missing: str = "barrier") -> None:
+    def report(
+        self, site, byte, flat, owner, sites, did: str, what: str, missing: str = "barrier", finding=None
+    ) -> None:
         machine = self.machine
+        missing = missing if finding is None else "barrier but a relaxed one"
         other = self.sites[sites[byte // self.shadow.grain]].ins
         cta, offset = divmod(int(byte), machine.shared_size)
         thread = machine.thread_name(*divmod(int(flat), machine.threads))
-        raise EmulatorFault(
+        found = EmulatorFault(
             f"race on shared byte {offset:#x}: {self.whom(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
             f"with no {missing} before {what}",
             instruction=site.ins.text, line=site.ins.line, thread=thread, address=offset, kind=RACE,
         )  # fmt: skip
+        if finding is None:
+            raise found
+        machine.options.findings.report(finding, found)
 
     def whom(self, cta: int, owner: int) -> str:
         agent, lane = divmod(owner, _LANES)
@@ -269,6 +285,12 @@ class Races(TensorRaces):
             return f"a product of warpgroup {role - self.first_product}" + where
         in_tensor = self.first_tensor <= role < self.first_copy
         return ("an operation of tensor memory" if in_tensor else "a bulk copy") + where
+
+
+def _worst(bad, own, unmet) -> tuple[np.ndarray, str | None]:
+    """Of bad accesses, and those of a warp's ``own`` lanes: what races; where nothing does, what only relaxed arrivals order."""
+    races = (bad & unmet) | own
+    return (races, None) if races.any() else (bad, RELAXED)
 
 
 class Async:

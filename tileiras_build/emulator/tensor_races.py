@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .faults import RACE, EmulatorFault
-from .race_clocks import ORDER, Clocks
+from .race_clocks import MET, Clocks
 from .tensor import COLUMNS, Span, fault
 
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access that no fence, or no wait, stands behind
@@ -38,7 +38,7 @@ class TensorRaces(Clocks):
         self.accessed: dict[tuple[str, int], np.ndarray] = {}
         self.waited: dict[tuple[str, int], np.ndarray] = {}
         self.fenced: dict[tuple[str, int], np.ndarray] = {}
-        self.seen = self.known[:, :, ORDER].copy()  # what a warp knew at its last fence::after_thread_sync
+        self.seen = self.known[:, :, MET].copy()  # what a warp knew at its last fence::after_thread_sync
         self.unfenced: dict[tuple[int, int], list[tuple[str, Span]]] = {}
         self.unwaited: dict[
             tuple[int, int, bool], list[tuple[str, Span]]
@@ -60,7 +60,7 @@ class TensorRaces(Clocks):
         """Threads execute one of the two fences."""
         ctas, warps = self.pairs(flat)
         if is_after:
-            self.seen[ctas, warps] = self.known[ctas, warps, ORDER]
+            self.seen[ctas, warps] = self.known[ctas, warps, MET]
             return
         for cta, warp in zip(ctas.tolist(), warps.tolist()):
             for what, span in self.unfenced.pop((cta, warp), ()):
@@ -106,7 +106,7 @@ class TensorRaces(Clocks):
         for (kind, agent), table in self.accessed.items():
             if kind != what or first + agent == own:
                 continue
-            at, known = (other, span.halves, slice(span.first, span.last)), self.known[*by, ORDER, first + agent]
+            at, known = (other, span.halves, slice(span.first, span.last)), self.known[*by, MET, first + agent]
             if int(table[at].max(initial=0)) > known:
                 self._report_race(ins, what, first + agent, span, by)
             elif kind in (MOVED, STORED) and int(self.waited[kind, agent][at].max(initial=0)) > known:
@@ -128,14 +128,14 @@ class TensorRaces(Clocks):
 
     def _report_wait(self, ins, agent: int, at: tuple, span: Span, by: tuple[int, int]) -> None:
         """Of stores a fault, of loads a finding: their registers may have been waited for."""
-        stored, known = self.waited.get((STORED, agent - int(self.first_agent[at[0]]))), self.known[*by, ORDER, agent]
+        stored, known = self.waited.get((STORED, agent - int(self.first_agent[at[0]]))), self.known[*by, MET, agent]
         stores = stored is not None and int(stored[at].max(initial=0)) > known
         what, wait = (STORED, "::st") if stores else (MOVED, "::ld")
         why = f"{self._does(what, agent, span)} has not been waited for (tcgen05.wait{wait}) by what orders it before this operation"
         fault(self.machine, ins, why, by[0], by[1] * 32, span.first, None if stores else LOAD_FINDING)
 
     def _report_fence(self, ins, what: str, agent: int, span: Span, by: tuple[int, int], clock: int) -> None:
-        is_published = clock <= self.known[*by, ORDER, agent]
+        is_published = clock <= self.known[*by, MET, agent]
         missing = "::after_thread_sync ahead of this operation" if is_published else "::before_thread_sync behind it"
         why = f"{self._does(what, agent, span)} is ordered before this operation by no tcgen05.fence{missing}"
         fault(self.machine, ins, why, by[0], by[1] * 32, span.first, FINDING)
@@ -143,7 +143,7 @@ class TensorRaces(Clocks):
     def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
         """A warp frees what it has with the peer CTA, whose accesses it must come after (PTX ISA 9.0, table 47)."""
         first = int(self.first_agent[peer])
-        known = self.known[cta, warp, ORDER, first : first + self.warps]
+        known = self.known[cta, warp, MET, first : first + self.warps]
         late = np.flatnonzero(self.tensor_clock[peer] > known)
         if late.size:
             raise EmulatorFault(

@@ -41,7 +41,7 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
         if clocks is not None:
             machine.race.landed(positions, clocks)
         elif np.any(arrivals):
-            machine.race.arrived(positions, flat)
+            machine.race.arrived(positions, flat, "relaxed" in ins.mods)
     for at_once in (change_at_once, change_runs_at_once):
         if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
             return before
@@ -208,7 +208,7 @@ class BarrierSite:
                 if event is not None:
                     return event
         if group.m.race is not None:
-            group.m.race.acquired(index[done], flat[done])
+            group.m.race.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
         out[selection.rows, selection.columns] = done
         return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..race_clocks import WIDE
 from .registry import handles, helper
 
 
@@ -50,7 +51,16 @@ def cluster_arrive(ins, group, mask):
 
 @handles("membar", "fence")
 def handle_fence(e, ins):
-    """Memory operations of the emulator are already in order; the race check wants to see proxy fences."""
-    if "proxy" in ins.mods and "async" in ins.mods and "global" not in ins.mods:
+    """Memory operations of the emulator are already in order; the race check wants to see fences."""
+    if (call := noted(ins)) is not None:
         flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
-        e.line(f"if g.m.race is not None: g.m.race.proxy_fence({flat})")
+        e.line(f"if g.m.race is not None: g.m.race.{call.format(flat)}")
+
+
+def noted(ins) -> str | None:
+    """What the race check is told of a fence."""
+    if "proxy" in ins.mods:
+        return "proxy_fence({})" if "async" in ins.mods and "global" not in ins.mods else None
+    if "mbarrier_init" in ins.mods:
+        return "init_fence({})"
+    return f"memory_fence({{}}, {ins.mods})" if not WIDE.isdisjoint(ins.mods) else None
