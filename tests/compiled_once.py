@@ -28,6 +28,7 @@ FOLDER = "PYTEST_COMPILED_ONCE"  # names the folder to the session's other proce
 CUTILE_FOLDER = (
     "CUDA_TILE_TEMP_DIR"  # each process that imports cuTile makes a folder elsewhere, which stays where it is killed
 )
+KEPT_FOLDER = "TILEIRAS_CUTILE_CACHE"  # what tests leave for other processes is not for this user's
 _open: list[tuple[Scratch, dict[str, str]]] = []
 
 
@@ -35,8 +36,9 @@ def open_session() -> None:
     """Called by the process that starts the others. Where it is killed, the next one's removes the folder."""
     scratch = Scratch()
     added = {FOLDER: str(scratch.path)}
-    if CUTILE_FOLDER not in os.environ:
-        added[CUTILE_FOLDER] = str(scratch.path / "cutile")
+    for name, inner in ((CUTILE_FOLDER, "cutile"), (KEPT_FOLDER, "kept")):
+        if name not in os.environ:
+            added[name] = str(scratch.path / inner)
     os.environ.update(added)
     _open.append((scratch, added))
 

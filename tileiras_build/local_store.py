@@ -30,22 +30,24 @@ class LocalStore:
 
     def find(self, key: str) -> bytes | None:
         """The record of a key (hex digits); None where there is none that is whole."""
-        if not self._is_private():
-            return None
         try:
-            descriptor = os.open(self.folder / key, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as stream:
-                digest, data = stream.read(_SIZE), stream.read()
+            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
-        return data if digest == _digest(key, data) else None
+        try:
+            # What is read is in the folder that was looked at, whatever has become of its name.
+            return _read(folder, key) if _is_private(os.fstat(folder)) else None
+        except OSError:
+            return None
+        finally:
+            os.close(folder)
 
     def keep(self, key: str, data: bytes) -> None:
         """Keep a record, in the place of one that is there."""
         with suppress(OSError):
             if not self.folder.exists():
                 self.folder.mkdir(0o700, parents=True, exist_ok=True)
-            if self._is_private():
+            if self._is_usable():
                 self._sweep()
                 self._write(key, _digest(key, data) + data)
 
@@ -62,12 +64,11 @@ class LocalStore:
                 hidden.unlink()
             raise
 
-    def _is_private(self) -> bool:
+    def _is_usable(self) -> bool:
         try:
-            found = os.lstat(self.folder)
+            return _is_private(os.lstat(self.folder))
         except OSError:
             return False
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
 
     def _sweep(self) -> None:
         """Once for each process that writes: what is over ``MOST``, and what a killed one has left."""
@@ -81,6 +82,19 @@ class LocalStore:
         for _, path in sorted(entries)[: len(entries) // 2]:
             with suppress(OSError):
                 os.unlink(path)
+
+
+def _is_private(found: os.stat_result) -> bool:
+    """Whether it is a folder of this user's, which nobody else may write to."""
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+
+
+def _read(folder: int, key: str) -> bytes | None:
+    """The record of a key in an open folder. Raises OSError."""
+    descriptor = os.open(key, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with open(descriptor, "rb") as stream:
+        digest, data = stream.read(_SIZE), stream.read()
+    return data if digest == _digest(key, data) else None
 
 
 def _digest(key: str, data: bytes) -> bytes:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import executable, kept_code, object_code
+
 if TYPE_CHECKING:
-    from llvmlite.binding import ExecutionEngine
+    from llvmlite.binding import ExecutionEngine, ModuleRef, TargetMachine
 
 POINTER, NUMBER = ctypes.c_void_p, ctypes.c_int64
 _kept: list[ExecutionEngine] = []  # the engines whose code is in use
@@ -19,19 +21,51 @@ _kept: list[ExecutionEngine] = []  # the engines whose code is in use
 
 def compiled(text: str, name: str, pointers: int, numbers: int, result: type | None = None) -> Callable[..., int]:
     """The function ``name`` of a module of IR, which takes so many pointers and then so many i64."""
+    place = _place_of(text, name) or _place_by_engine(text, name)
+    return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(place)
+
+
+def _place_of(text: str, name: str) -> int | None:
+    """Where the function is, made by a process before if one has made it; None where code can only be put there by LLVM."""
+    if not executable.IS_POSSIBLE:
+        return None
+    image = kept_code.find(text, name)
+    if image is None:
+        made = _machine(reloc="pic", codemodel="small").emit_object(_module(text))
+        image = object_code.image_of(made, name)
+        if image is None:
+            return None
+        kept_code.keep(text, name, image)
+    place = executable.load(image.code)
+    return None if place is None else place + image.entry
+
+
+def _place_by_engine(text: str, name: str) -> int:
+    from llvmlite import binding as llvm
+
+    engine = llvm.create_mcjit_compiler(_module(text), _machine())
+    engine.finalize_object()
+    _kept.append(engine)
+    return engine.get_function_address(name)
+
+
+def _module(text: str) -> ModuleRef:
     from llvmlite import binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(text)
     module.verify()
-    features = llvm.get_host_cpu_features().flatten()
+    return module
+
+
+def _machine(**options: str) -> TargetMachine:
+    from llvmlite import binding as llvm
+
+    llvm.initialize_native_target()
     target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    _kept.append(engine)
-    return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(engine.get_function_address(name))
+    host = kept_code.host()
+    return target.create_target_machine(host.name, host.features, opt=2, **options)
 
 
 def is_imported() -> bool:
@@ -42,9 +76,7 @@ def is_imported() -> bool:
 @lru_cache
 def has(feature: str) -> bool:
     """Whether this CPU has a feature, by LLVM's name of it."""
-    from llvmlite import binding as llvm
-
-    return bool(llvm.get_host_cpu_features().get(feature))
+    return f"+{feature}" in kept_code.host().features.split(",")
 
 
 @lru_cache
