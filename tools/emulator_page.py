@@ -331,7 +331,8 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 
 However products are carried out, that is what comes out: steps of one tile along k are added together, in parts that fit a
 cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`), and, once a process
-has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`emulator/machine_code.py`, `emulator/tiles.py`), which takes factors of
+has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`emulator/machine_code.py`, `emulator/tiles.py`) or
+[has made before](cutile.md#what-is-kept-for-the-next-run), which takes factors of
 `mma` from the registers that hold them and others from their bits (`emulator/packing.py`, `emulator/packing_code.py`) and adds up anew, exactly, what may round to two numbers
 (`emulator/exact_sums.py`); so are the sums of fp8 that `wgmma` cuts off (`emulator/short_sums_code.py`);
 `ldmatrix` is then machine code as well

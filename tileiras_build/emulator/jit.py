@@ -82,9 +82,7 @@ def has(feature: str) -> bool:
 @lru_cache
 def processor() -> str:
     """LLVM's name of this CPU."""
-    from llvmlite import binding as llvm
-
-    return llvm.get_host_cpu_name()
+    return kept_code.host().name
 
 
 def address(array: np.ndarray) -> int:
