@@ -82,3 +82,40 @@ def test_long_queues_are_looked_at_by_their_tables():
     execute(product(0, 32) + many + product(32, 32))
     with pytest.raises(EmulatorFault, match="tcgen05.mma still writes what this one overwrites"):
         execute(product(0, 32) + many + product(16, 32))
+
+
+# Thread 0 issues ``first``, and then, behind barriers, a thread of another warp (or of its own) ``second``; one that waits for
+# the mbarrier reads columns 0 to 31, or 32 to 63.
+def commit_by(first: str, second: str, thread: int, columns: int = 0) -> None:
+    met = "tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;"
+    body = f"{met} setp.ne.u32 p6, t0, {thread}; @p6 bra V; {second} V: {met}"
+    ptx = tensor_program(49152, first, 32, body=body, allocated=64).replace(
+        "add.u32 t7, t2, 0; tcgen05.ld", f"add.u32 t7, t2, {columns}; tcgen05.ld"
+    )
+    shared, cells = aligned(np.ones((1, 49152), np.uint8)), aligned(np.full((1, 128, 32), 7, np.uint32))
+    out = aligned(cells)
+    run(ptx, shared, cells, out, findings="fault")
+    assert (out != 7).all()
+
+
+@pytest.mark.parametrize("thread", [1, 32])
+def test_a_commit_says_nothing_of_what_another_thread_has_issued(thread):
+    with pytest.raises(EmulatorFault, match="an asynchronous operation still writes here"):
+        commit_by(product(0, 32), COMMIT, thread)
+    commit_by(product(0, 32), COMMIT, 0)
+
+
+def test_a_commit_waits_for_what_comes_before_in_a_pipeline():
+    """Of which another thread has issued the start."""
+    commit_by(product(0, 32), product(0, 32) + COMMIT, 32)
+
+
+def test_what_another_thread_issues_is_left_undone():
+    """Though it was issued before the commit."""
+    with pytest.raises(
+        EmulatorFault, match="operations on these columns have not been waited for"
+    ):  # by tcgen05.dealloc
+        commit_by(product(32, 32), product(0, 32) + COMMIT, 32)
+    with pytest.raises(EmulatorFault, match="an asynchronous operation still writes here"):
+        commit_by(product(32, 32), product(0, 32) + COMMIT, 32, columns=32)
+    commit_by(product(32, 32), product(0, 32) + COMMIT, 0, columns=32)

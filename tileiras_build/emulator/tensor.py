@@ -11,7 +11,7 @@ halves of 16 lanes of each 32, which is what the products of 64 rows use.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,11 +86,16 @@ class Operation:
     ins: Any = None
     writes: tuple = ()
     reads: tuple = ()
+    issuers: tuple[np.ndarray, int] = (np.zeros(0, np.int64), 0)  # the CTAs, and the number of the thread in each
     is_mark = False  # whether it does nothing but stand in the queue
     place_key: tuple | None = None  # equal for operations of which the ISA asks the same order to what is in the queue
 
     def run(self, tensor) -> None:
         raise NotImplementedError
+
+    def committers(self) -> Iterable[tuple[int, int]]:
+        """Of a commit, the CTAs and numbers of the threads that execute it."""
+        return ()
 
     def has_accumulators_of(self, other) -> bool:
         """Whether both are products with the same accumulators and shape."""
@@ -293,7 +298,32 @@ class TensorMemory:
         wanted = set(map(id, commits))
         for i in reversed(range(len(self.queue))):
             if id(self.queue[i]) in wanted:
-                return self.carry_out(i + 1)
+                return self.carry_out(self.bring_forward(i + 1, wanted))
+
+    def bring_forward(self, count: int, wanted: set[int]) -> int:
+        """Put those of the first ``count`` operations ahead that lead to one of the commits ``wanted``; how many they are.
+
+        A commit waits for what its own thread has issued (9.7.16.12.1), and so for what that comes behind in a pipeline.
+        """
+        leading: list[Operation] = []
+        others: list[Operation] = []
+        threads: dict[int, set[int]] = {}  # number of a thread -> the CTAs where it commits
+        for operation in reversed(self.queue[:count]):
+            if id(operation) in wanted:
+                for cta, tid in operation.committers():
+                    threads.setdefault(tid, set()).add(cta)
+            leads = _is_of(operation, threads) or any(self.is_ahead_of(operation, other) for other in leading)
+            (leading if leads else others).append(operation)
+        while others and others[-1].is_mark:  # nothing of what it waits for is left
+            others.pop()
+        self.queue[:count] = [*reversed(leading), *reversed(others)]
+        return len(leading)
+
+    def is_ahead_of(self, operation: Operation, later: Operation) -> bool:
+        """Whether an operation of another thread writes what a later one uses, or uses what that writes: it is done before."""
+        ctas = self.machine.ctas
+        pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
+        return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
 
     def carry_out(self, count: int) -> None:
         """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
@@ -323,6 +353,12 @@ class TensorMemory:
             span.add(self.writing, -1)
         for span in operation.reads:
             span.add(self.reading, -1)
+
+
+def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
+    """Whether one of these threads (number -> CTAs) has issued an operation."""
+    ctas, tid = operation.issuers
+    return tid in threads and not threads[tid].isdisjoint(ctas.tolist())
 
 
 # -- CTA pairs ---------------------------------------------------------------------------------------

@@ -260,7 +260,7 @@ def handle_fence(e, ins):
 
 # -- commit ------------------------------------------------------------------------------------------
 class Commit(Operation):
-    """What its arrivals wait for: everything before it in the queue, and nothing in that order (section 9.7.16.6.2).
+    """What its arrivals wait for: what the same threads have issued before it, and nothing in that order (9.7.16.6.2, 9.7.16.12.1).
 
     A commit is ordered behind the operations that its thread has issued, not behind other commits: each of its arrivals,
     at the mbarrier of one CTA of each cluster, lands when somebody looks there.
@@ -268,8 +268,12 @@ class Commit(Operation):
 
     is_mark = True
 
-    def __init__(self, ins):
-        self.ins = ins
+    def __init__(self, ins, ctas: np.ndarray, tids: np.ndarray):
+        self.ins, self.ctas, self.tids = ins, ctas, tids
+        self.issuers = ctas, int(tids[0])
+
+    def committers(self):
+        return zip(self.ctas.tolist(), self.tids.tolist())
 
     def run(self, memory):
         """The operations before it have been carried out."""
@@ -307,7 +311,8 @@ def tensor_commit(site, group, address, multicast, mask):
     index, flat = site.where(group, address, selection)
     if multicast is not None:
         index, flat = in_cluster(group, site.ins, selection, index, flat, multicast)
-    index, flat, commit, machine = np.asarray(index), np.asarray(flat), Commit(site.ins), group.machine
+    index, flat, machine = np.asarray(index), np.asarray(flat), group.machine
+    commit = Commit(site.ins, *np.divmod(flat, machine.threads))
     clocks = None if machine.race is None else machine.race.commit_tensor(flat)
     tensor_of(machine).issue(commit)
     ranks = machine.clusters.rank(index // (machine.shared_size // 8))

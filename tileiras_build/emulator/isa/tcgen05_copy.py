@@ -26,6 +26,7 @@ class Copy(Operation):
     """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
     def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change, issuers):
+        self.issuers = issuers
         self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
         self.source = tensor.Source(machine, ins, "the copied matrix", ctas, chunks, issuers)
         self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)

@@ -43,7 +43,7 @@ class Product(Operation):
     def __init__(self, memory, form: Form, shape: Shape, ctas, tid: int, place: int, operands: dict):
         machine = memory.machine
         self.ins, self.form, self.shape, self.place = form.ins, form, shape, place
-        self.sides = sides(machine, form.ins, ctas)
+        self.sides, self.issuers = sides(machine, form.ins, ctas), (ctas, tid)
         self.rows = [memory.rows_of(side) for side in self.sides]
         self.keep, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
         self.scale_places, self.metadata = operands["scales"], operands["metadata"]
