@@ -5,7 +5,7 @@ import pytest
 from test_elements import OPERATIONS as BY_ELEMENTS
 from test_elements import finite, ties
 
-from tileiras_build.emulator import elements, numerics, strips
+from tileiras_build.emulator import elements, numerics, runtime, strips
 from tileiras_build.emulator.formats import narrow
 from tileiras_build.emulator.jit import address, has
 
@@ -20,11 +20,12 @@ NUMPY = {
     "f16": lambda x: narrow("f16", x), "bf16": lambda x: narrow("bf16", x), "flush": numerics.flush, "bits": numerics.bits32,
     "select": np.where, "extend": lambda x: x.astype(u32), "or": np.bitwise_or, "and": np.bitwise_and,
     "xor": np.bitwise_xor, "shift": np.left_shift, "shift.right": np.right_shift, "plus": np.add, "unequal": np.not_equal,
-    "either": np.logical_or, "low": lambda x: x.astype(np.uint16),
+    "either": np.logical_or, "low": lambda x: x.astype(np.uint16), "lower": runtime.lower_half,
+    "upper": runtime.upper_half, "join": runtime.joined_halves,
     **{name: lambda x, y, compare=compare: compare(x.view(np.int32), y.view(np.int32)) for name, compare in (
         ("slt", np.less), ("sle", np.less_equal), ("sgt", np.greater), ("sge", np.greater_equal))},
 }  # fmt: skip
-TYPES = {"float": np.float32, "i32": np.uint32, "i16": np.uint16, "i8": np.bool_}
+TYPES = {"float": np.float32, "i32": np.uint32, "i16": np.uint16, "i8": np.bool_, "i64": np.uint64}
 
 
 def test_every_row_has_numbers_to_compare_with():
@@ -48,6 +49,7 @@ def operands_of(name: str, rng) -> list[np.ndarray]:
     values = {
         "float": lambda: finite(rng)[:SIZE], "i32": lambda: rng.integers(0, 1 << 32, SIZE, np.uint32),
         "i16": lambda: rng.integers(0, 1 << 16, SIZE, np.uint16), "i8": lambda: rng.integers(0, 2, SIZE).astype(bool),
+        "i64": lambda: rng.integers(0, 1 << 64, SIZE, np.uint64),
     }  # fmt: skip
     given = [values[kind]() for kind in kinds]
     if name.startswith("shift"):

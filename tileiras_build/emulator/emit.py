@@ -281,11 +281,12 @@ class Emitter:
     def finish(self, live_out: int, tail: str, file: str, end: int) -> Body:
         """The function up to ``end``: body, write-back of live registers, and ``tail``."""
         self.noted.emit(self)
-        for slot in sorted(self.defined):
-            if live_out >> slot & 1:
-                if slot in self.postponed:
-                    self.complete(slot)
-                self.line(f"R[{slot}] = r{slot}")
+        wanted = [slot for slot in sorted(self.defined) if live_out >> slot & 1]
+        for slot in wanted:  # one after the other: runs of such lines are fused
+            if slot in self.postponed:
+                self.complete(slot)
+        for slot in wanted:
+            self.line(f"R[{slot}] = r{slot}")
         self.line(tail)
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin

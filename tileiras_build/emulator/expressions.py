@@ -10,6 +10,7 @@ import numpy as np
 
 KINDS: dict[str, type[np.generic]] = {
     "f32": np.float32, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "p": np.bool_,
+    "u64": np.uint64,
 }  # fmt: skip
 WORDS = ("f32", "u32", "s32")  # kinds of 32 bits, which are views of each other
 
@@ -189,6 +190,25 @@ def _narrow(program: Program, nodes: list[ast.expr]) -> Value:
     return program.operate(name, "u16", program.float(nodes[1]))
 
 
+def _half(name: str) -> Callable[[Program, list[ast.expr]], Value]:
+    """Half of the bits of a register of 64."""
+
+    def half(program: Program, nodes: list[ast.expr]) -> Value:
+        value = program.value(*nodes)
+        if value.kind != "u64":
+            raise NotFusedError
+        return program.operate(name, "u32", value)
+
+    return half
+
+
+def _join(program: Program, nodes: list[ast.expr]) -> Value:
+    halves = list(map(program.value, nodes))
+    if {half.kind for half in halves} != {"u32"}:
+        raise NotFusedError
+    return program.operate("join", "u64", *halves)
+
+
 def _choose(program: Program, nodes: list[ast.expr]) -> Value:
     mask, new, old = map(program.value, nodes)
     if mask.kind != "p" or new.kind not in WORDS or old.kind != new.kind:
@@ -205,6 +225,7 @@ _CALLS: dict[str, Callable[[Program, list[ast.expr]], Value]] = {
     "approximate_flushed": lambda program, nodes: _approximate(program, nodes, ".ftz"),
     "fma32": _of_one("fma", "f32"), "bits32": _of_one("bits", "u32"), "tidy": _of_one("bits", "f32"),
     "flush": _of_one("flush", "f32"), "extract_field": _field,
+    "lower_half": _half("lower"), "upper_half": _half("upper"), "joined_halves": _join,
 }  # fmt: skip
 _NODES: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Name: _name,

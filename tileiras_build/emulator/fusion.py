@@ -27,6 +27,7 @@ SMALLEST = 32  # elements of a value for which machine code pays
 _TARGET = re.compile(r"([rt]\d+(?:_[suf]\d+)?) = (.*)$")
 _REGISTER = re.compile(r"r\d+$")
 _CAST = re.compile(r"\.(?:astype|view)\((f32|u32|s32|u16)\)$")
+_HALF = re.compile(r"(?:lower|upper)_half\(")
 
 
 # -- runs --------------------------------------------------------------------------------------------
@@ -60,7 +61,10 @@ class Run:
             self.results += [(dtype, np.arange(len(some)))] if some else []
             for number in some:
                 places[number] = len(places)
-        self.rooms = np.arange(self.share_room(program, places)) * (4 * strips.STRIP)  # where each begins
+        first, count = len(places), self.share_room(program, places)
+        is_long = any(kind == "u64" and places[number] >= first for number, kind in kinds.items())
+        self.room = (2 if is_long else 1) * strips.STRIP  # words
+        self.rooms = np.arange(count) * (4 * self.room)  # where each begins
         self.program = np.array(
             [[strips.NUMBERS[name], places[out], *_three([places[i] for i in ins])] for name, out, ins in program.operations], np.int64
         )  # fmt: skip
@@ -112,7 +116,7 @@ class Run:
             bases[first : first + len(numbers)] = address(result) + numbers * (size * result.itemsize)
             results.extend(result)
             first += len(numbers)
-        room = np.empty((len(self.rooms), strips.STRIP), np.uint32)
+        room = np.empty((len(self.rooms), self.room), np.uint32)
         bases[first:] = address(room) + self.rooms
         bad = strips.run(self.program, bases, steps, size)
         out = [
@@ -190,7 +194,7 @@ def _three(numbers: list[int]) -> list[int]:
     return [*numbers, *[0] * (strips.RECORD - 2 - len(numbers))]
 
 
-_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16", "i8": "p"}
+_RESULTS = {"float": "f32", "i32": "u32", "i16": "u16", "i8": "p", "i64": "u64"}
 
 
 def _result_kind(name: str) -> str:
@@ -267,6 +271,7 @@ class Fuser:
         for name in VARIABLE.findall(targets):
             found = program.variables.get(name)
             kind = found.kind if found is not None else self.kind_of(name) or (told[1] if told else None)
+            kind = "u32" if kind is None and _HALF.match(text) else kind
             self.kinds.pop(name, None)
             if kind is not None:
                 self.kinds[name] = kind

@@ -8,17 +8,14 @@ has split keep a reference to its registers and copy only what they touch.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import register_moves
 from .cluster import RANK_SHIFT
 from .copies import GroupQueue
-from .shapes import begins_run, spread
-
-if TYPE_CHECKING:
-    from .selection import Selection
+from .shapes import spread
+from .threads import Threads
 
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
@@ -44,87 +41,51 @@ class Event:
 class Group:
     """Threads at one pc; those of a subgroup see the registers of its ``parent`` through ``select``."""
 
-    def __init__(self, machine, cta, tid, registers, parent=None, select=None):
+    def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: Threads | None = None):
         self.machine = self.m = machine
+        self.threads = threads = threads or Threads(cta, tid, machine.threads)
         self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
-        self.product = cta.shape[1] == 1  # otherwise any set of threads, as (1, n)
-        self.shape = (cta.shape[0], tid.shape[1])
+        self.product = threads.product  # otherwise any set of threads, as (1, n)
+        self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
+        self.known, self.specials = threads.known, threads.specials
         self.R, self.parent, self.select = registers, parent, select
         self.pc = 0
         self.stack: tuple[int, ...] = ()
-        self.specials: dict = {}
-        self.known: dict = {}  # what instructions have found out about these threads
         self.barrier_value = None
         self.carry = np.bool_(False)
         self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
         self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
         self.since = 0
-        self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
         self.resolved: set = set()  # functions whose registers have been filled
-        self._complete = None
-        self.everyone: Selection | None = None  # all threads, once somebody has asked (``selection.selected``)
-        self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
-        self.set_warps()
 
     @property
     def flat(self) -> np.ndarray:
         """Index in the batch of each thread, ascending."""
-        if self._flat is None:
-            self._flat = (self.cta * self.machine.threads + self.tid).reshape(-1)
-        return self._flat
+        return self.threads.flat
 
     @property
     def size(self) -> int:
         return self.shape[0] * self.shape[1]
 
     # -- warps ---------------------------------------------------------------------------------------
-    def set_warps(self):
-        """Decide how values map to (warps, 32): a plain reshape, or a scatter into ``slots`` with ``present``."""
-        lanes = self.tid[0]
-        n = lanes.shape[0]
-        # A product set repeats its lanes per CTA; any other set is sorted by (cta, tid).
-        self.dense = (
-            n % 32 == 0
-            and bool((lanes[::32] % 32 == 0).all())
-            and bool((np.diff(lanes.reshape(-1, 32), axis=1) == 1).all())
-        )
-        if self.dense and not self.product:
-            owner = (self.cta[0] * self.machine.threads + lanes).reshape(-1, 32)
-            self.dense = bool((np.diff(owner, axis=1) == 1).all())
-        self._slots = None
-
-    def scattered(self):
-        """(slots, present): where each thread's value goes in (warps, 32), and which places are taken."""
-        if self._slots is None:
-            per_cta = -(-self.machine.threads // 32)
-            cta, tid = np.divmod(self.flat, self.machine.threads)
-            warps = cta * per_cta + tid // 32  # ascending, as the threads are
-            is_first = begins_run(warps)
-            self._warp_ids = warps[is_first]
-            self._slots = (np.cumsum(is_first) - 1, tid % 32)
-            self._present = np.zeros((len(self._warp_ids), 32), bool)
-            self._present[self._slots] = True
-        return self._slots, self._present
-
     @property
     def present(self) -> np.ndarray | None:
         """Which lanes of each warp are in the group, (warps, 32); None when all are."""
-        return None if self.dense else self.scattered()[1]
+        return None if self.dense else self.threads.scattered[1]
 
     @property
     def warps(self) -> int:
         if self.dense:
             return self.size // 32
-        self.scattered()
-        return len(self._warp_ids)
+        return len(self.threads.scattered[2])
 
     def to_warps(self, value) -> np.ndarray:
         """A register value as (warps, 32); absent lanes hold zeros."""
         if self.dense:
             return spread(value, self.shape).reshape(-1, 32)
-        slots, _ = self.scattered()
-        out = np.zeros((len(self._warp_ids), 32), np.asarray(value).dtype)
+        slots, present, _ = self.threads.scattered
+        out = np.zeros(present.shape, np.asarray(value).dtype)
         out[slots] = spread(value, self.shape).reshape(-1)
         return out
 
@@ -132,17 +93,18 @@ class Group:
         """The inverse of ``to_warps``."""
         if self.dense:
             return value.reshape(self.shape)
-        return value[self.scattered()[0]].reshape(self.shape)
+        return value[self.threads.scattered[0]].reshape(self.shape)
 
     def warps_complete(self, mask=None) -> bool:
         """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
         if self.dense:
             return True
-        if mask is None and self._complete in (True, self.machine.exits):
-            return self._complete is True
-        present = self.present
+        threads = self.threads
+        if mask is None and threads.complete in (True, self.machine.exits):
+            return threads.complete is True
+        _, present, numbers = threads.scattered
         per_cta = -(-self.machine.threads // 32)
-        cta, warp = np.divmod(self._warp_ids, per_cta)
+        cta, warp = np.divmod(numbers, per_cta)
         tid = warp[:, None] * 32 + np.arange(32)
         inside = tid < self.machine.threads
         alive = (
@@ -155,7 +117,7 @@ class Group:
             needed &= (bits[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) != 0
         complete = not needed.any()
         if mask is None:
-            self._complete = complete or self.machine.exits
+            threads.complete = complete or self.machine.exits
         return complete
 
     def require_warps(self, mask=None):
@@ -184,29 +146,17 @@ class Group:
         """Where a conditional branch goes: a pc, or a Split where the threads disagree."""
         if np.ndim(predicate) == 0:
             return taken if predicate else otherwise
-        if predicate.all():
+        count = np.count_nonzero(predicate)
+        if count == predicate.size:
             return taken
-        if not predicate.any():
+        if not count:
             return otherwise
         return Split([(predicate, taken), (~predicate, otherwise)])
 
     def take(self, mask) -> Group:
         """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
-        registers = [LAZY] * len(self.R)
-        if self.product and mask.shape == self.shape:
-            mask = narrowed(mask)
-        if self.product and mask.shape[1] == 1:
-            rows = np.flatnonzero(mask[:, 0])
-            child = Group(self.machine, self.cta[rows], self.tid, registers, self, ("rows", rows))
-        elif self.product and mask.shape[0] == 1:
-            columns = np.flatnonzero(mask[0])
-            child = Group(
-                self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", neighbors(columns))
-            )
-        else:
-            i, j = np.nonzero(spread(mask, self.shape))
-            cta = self.cta[i, 0] if self.product else self.cta[0, j]
-            child = Group(self.machine, cta[None], self.tid[0, j][None], registers, self, ("flat", i, j))
+        threads, select = self.threads.part(mask)
+        child = Group(self.machine, threads.cta, threads.tid, [LAZY] * len(self.R), self, select, threads)
         child.stack = self.stack
         if self.copies or self.bulk:
             self._split_copies(child)
@@ -267,23 +217,9 @@ class Group:
         return value
 
 
-def narrowed(mask: np.ndarray) -> np.ndarray:
-    """A mask (CTAs, threads) as (1, threads) or (CTAs, 1) where it says no more: a product set then stays one."""
-    if (mask == mask[:1]).all():
-        return mask[:1]
-    return mask[:, :1] if (mask == mask[:, :1]).all() else mask
-
-
 def is_of_ctas(value) -> bool:
     """Whether the threads of each CTA have the same value."""
     return np.ndim(value) == 0 or value.shape[1] == 1
-
-
-def neighbors(index: np.ndarray) -> np.ndarray | slice:
-    """Ascending indices as a slice where they follow each other: NumPy then moves whole lines."""
-    if len(index) and index[-1] - index[0] + 1 == len(index):
-        return slice(int(index[0]), int(index[-1]) + 1)
-    return index
 
 
 def pick(value, select):

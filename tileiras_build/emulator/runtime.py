@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 _TRUE, _FALSE = np.bool_(True), np.bool_(False)
+_HALF = np.uint64(32)  # bits
 
 
 def choose(mask, new, old):
@@ -18,7 +19,24 @@ def choose(mask, new, old):
     return np.where(mask, new, old)
 
 
-NAMESPACE = {"np": np, "choose": choose}
+def lower_half(value):
+    """The low 32 bits of 64."""
+    return value.astype(np.uint32)
+
+
+def upper_half(value):
+    """The high 32 bits of 64."""
+    return (value >> _HALF).astype(np.uint32)
+
+
+def joined_halves(low, high):
+    """64 bits of two halves."""
+    return low.astype(np.uint64) | (high.astype(np.uint64) << _HALF)
+
+
+NAMESPACE = {
+    "np": np, "choose": choose, "lower_half": lower_half, "upper_half": upper_half, "joined_halves": joined_halves,
+}  # fmt: skip
 
 
 def exporter(namespace: dict):

@@ -78,9 +78,10 @@ def selected(group, mask) -> Selection:
     """The threads of a group where a mask holds; None: all."""
     if mask is not None:
         return Selection(group, mask)
-    if group.everyone is None:
-        group.everyone = Everyone(group)
-    return group.everyone
+    threads = group.threads
+    if threads.everyone is None:
+        threads.everyone = Everyone(group)
+    return threads.everyone
 
 
 def ctas_of(group, selection) -> np.ndarray:

@@ -50,6 +50,18 @@ _SELECT = (
   %y = select <8 x i1> %is, <8 x i32> %x1, <8 x i32> %x2"""
     + _GOOD
 )
+_UPPER = (
+    """  %moved = lshr <8 x i64> %x0, splat (i64 32)
+  %y = trunc <8 x i64> %moved to <8 x i32>"""
+    + _GOOD
+)
+_JOIN = (
+    """  %lower = zext <8 x i32> %x0 to <8 x i64>
+  %upper = zext <8 x i32> %x1 to <8 x i64>
+  %moved = shl <8 x i64> %upper, splat (i64 32)
+  %y = or <8 x i64> %lower, %moved"""
+    + _GOOD
+)
 
 
 def _integer(name: str) -> Row:
@@ -73,6 +85,8 @@ ROWS = {
     "shift.right": _integer("lshr"), "plus": _integer("add"), "unequal": _comparison("fcmp une", "float"),
     **{name: _comparison(f"icmp {name}", "i32") for name in ("slt", "sle", "sgt", "sge")},
     "either": Row("  %y = or <8 x i8> %x0, %x1" + _GOOD, ("i8", "i8"), "i8"),
+    "lower": Row("  %y = trunc <8 x i64> %x0 to <8 x i32>" + _GOOD, ("i64",), "i32"), "upper": Row(_UPPER, ("i64",), "i32"),
+    "join": Row(_JOIN, ("i32", "i32"), "i64"),
     "low": Row("  %y = trunc <8 x i32> %x0 to <8 x i16>" + _GOOD, ("i32",), "i16"),
 }  # fmt: skip
 NUMBERS = {name: number for number, name in enumerate(ROWS)}

@@ -40,7 +40,7 @@ def halves_of(e: Emitter, operand) -> tuple[Half, Half]:
     found = pair_of(e, operand)
     if found is None:
         whole = e.use(operand, "u64")
-        low, high = e.temp(f"{whole}.astype(u32)"), e.temp(f"({whole} >> {e.scalar('u64', 32)}).astype(u32)")
+        low, high = e.temp(f"lower_half({whole})"), e.temp(f"upper_half({whole})")
         found = Half("u32", low), Half("u32", high)
         if isinstance(operand, Register):
             e.pairs[operand.index] = found
@@ -60,7 +60,7 @@ def half_of(e: Emitter, operand) -> Half:
 
 def set_pair(e: Emitter, target, low: Half, high: Half) -> None:
     """Let a register of 64 bits hold two halves."""
-    whole = joined(e, low, high)
+    whole = joined(low, high)
     if e.predicate is not None or not isinstance(target, Register) or target.kind != "u64":
         return e.set(target, "u64", whole)
     e.begin(target)
@@ -69,6 +69,6 @@ def set_pair(e: Emitter, target, low: Half, high: Half) -> None:
     return None
 
 
-def joined(e: Emitter, low: Half, high: Half) -> str:
+def joined(low: Half, high: Half) -> str:
     """Source of the 64 bits of two halves."""
-    return f"{low.bits}.astype(u64) | ({high.bits}.astype(u64) << {e.scalar('u64', 32)})"
+    return f"joined_halves({low.bits}, {high.bits})"

@@ -86,7 +86,7 @@ def pool_of(machine) -> RegisterPool:
 def change_registers(group, ins, wanted: int, grows: bool, after: int):
     """Take or release registers; warps that have to wait are parked and try again."""
     machine, pool = group.m, pool_of(group.m)
-    slots, _ = group.scattered()
+    slots, _, _ = group.threads.scattered
     first = np.unique(slots[0], return_index=True)[1]  # the first thread of each warp
     flat = group.flat[first]
     cta, warp = flat // machine.threads, flat % machine.threads // 32
