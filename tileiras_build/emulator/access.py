@@ -12,7 +12,7 @@ from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from .selection import Selection, bias_of
-from .shapes import distinct
+from .shapes import distinct, each
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
 WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
@@ -228,6 +228,22 @@ class Site:
             return Place(machine.shared_view, offset)
         bias = group.cta * machine.shared_size if selection is None else bias_of(group, selection)
         return Place(machine.shared_view, offset.astype(np.int64), bias)
+
+    def each_in_shared(self, group, address, selection) -> tuple[np.ndarray, np.ndarray]:
+        """(offset in the CTA's shared memory, where that begins in the batch's), int64, of each selected thread; nobody may write them.
+
+        Equal groups that use the same address again are told what was found out before.
+        """
+        key = None
+        if selection.of and isinstance(address, np.generic) and group.machine.cluster_size == 1:
+            key = self, selection.of, int(address)
+            if (found := group.known.get(key)) is not None:
+                return found
+        place, count = self.in_shared(group, selection.pick(address), selection), len(selection.rows)
+        found = each(place.offset, count), each(0 if place.bias is None else place.bias, count)
+        if key is not None:
+            group.known[key] = found
+        return found
 
     def in_cluster(self, group, address, selection) -> Place:
         """Shared memory of the CTA whose rank the address holds."""

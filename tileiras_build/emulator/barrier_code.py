@@ -28,6 +28,11 @@ def change(
     )  # fmt: skip
 
 
+def have_left(words: np.ndarray, places: np.ndarray, phase: int) -> bool:
+    """Whether mbarriers ``places`` (int64) of ``words`` (uint64) are in another phase, 0 or 1, each of them; not if one is none."""
+    return bool(_have_left()(address(words), address(places), len(places), phase))
+
+
 # A loop that looks, and one that writes.
 _TEXT = """
 define i64 @change(ptr %words, ptr %places, ptr %arrivals, ptr %tx, ptr %before, i64 %count, i64 %arrivals.step, i64 %tx.step, i64 %drop) {{
@@ -104,6 +109,44 @@ _FIELDS = """  %{n}.next = add i64 %{n}, 1
   %{p}bytes = sub i64 %{p}bytes.field, {bias}
   %{p}left = sub i64 %{p}pending, %{p}arrived
   %{p}bytes.new = add i64 %{p}bytes, %{p}more"""
+
+
+_LEFT = """
+define i64 @left(ptr %words, ptr %places, i64 %count, i64 %wanted) {{
+entry:
+  br label %look
+look:
+  %i = phi i64 [0, %entry], [%i.next, %next]
+  %i.next = add i64 %i, 1
+  %place.ptr = getelementptr i64, ptr %places, i64 %i
+  %place = load i64, ptr %place.ptr
+  %ptr = getelementptr i64, ptr %words, i64 %place
+  %word = load i64, ptr %ptr
+  %phase = lshr i64 %word, 63
+  %is.other = icmp ne i64 %phase, %wanted
+  %bytes.high = lshr i64 %word, 40
+  %bytes.field = and i64 %bytes.high, 8388607
+  %bytes = sub i64 %bytes.field, {bias}
+  %above = icmp sgt i64 %bytes, {limit}
+  %below = icmp slt i64 %bytes, -{limit}
+  %outside = or i1 %above, %below
+  %inside = xor i1 %outside, true
+  %good = and i1 %is.other, %inside
+  br i1 %good, label %next, label %no
+next:
+  %is.last = icmp eq i64 %i.next, %count
+  br i1 %is.last, label %yes, label %look
+yes:
+  ret i64 1
+no:
+  ret i64 0
+}}
+"""
+
+
+@lru_cache
+def _have_left() -> Callable[..., int]:
+    return compiled(_LEFT.format(bias=BIAS, limit=COUNT_LIMIT), "left", 2, 2, c_int64)
 
 
 @lru_cache

@@ -14,6 +14,7 @@ class Selection:
 
     __slots__ = ("columns", "mask", "rows", "shape")
     is_all = False  # whether these are all threads of the group
+    of: str | None = None  # a name of those that are the same for equal groups
 
     def __init__(self, group, mask):
         whole = isinstance(mask, np.ndarray) and mask.shape == group.shape
@@ -22,14 +23,6 @@ class Selection:
         )
         self.rows, self.columns = np.nonzero(self.mask)
         self.shape = group.shape
-
-    @classmethod
-    def of_first(cls, group) -> Selection:
-        """The first thread of each CTA of a product set."""
-        self = cls.__new__(cls)
-        self.rows, self.columns = np.arange(group.shape[0]), np.zeros(group.shape[0], np.int64)
-        self.shape, self.mask = group.shape, None
-        return self
 
     def pick(self, value):
         """The values of the selected threads, flat; scalars stay scalars."""
@@ -46,10 +39,21 @@ class Selection:
         return np.broadcast_to(value, self.shape)[self.rows, self.columns]
 
 
+class Firsts(Selection):
+    """The first thread of each CTA of a product set."""
+
+    __slots__ = ()
+    of = "first"
+
+    def __init__(self, group):
+        self.rows, self.columns = np.arange(group.shape[0]), np.zeros(group.shape[0], np.int64)
+        self.shape, self.mask = group.shape, None
+
+
 class Everyone(Selection):
     """All threads of a group. It keeps what it has been asked, but not the group, which would outlive its use."""
 
-    is_all = True
+    is_all, of = True, "all"
 
     def __init__(self, group):
         super().__init__(group, True)
@@ -82,6 +86,14 @@ def selected(group, mask) -> Selection:
     if threads.everyone is None:
         threads.everyone = Everyone(group)
     return threads.everyone
+
+
+def first_ones(group) -> Selection:
+    """The first thread of each CTA of a product set."""
+    threads = group.threads
+    if threads.firsts is None:
+        threads.firsts = Firsts(group)
+    return threads.firsts
 
 
 def ctas_of(group, selection) -> np.ndarray:

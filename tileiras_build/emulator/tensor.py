@@ -56,16 +56,13 @@ def _meet(one, other, count: int) -> bool:
 class Span:
     """A run of columns of some CTAs: rows ``ctas`` (an index), ``halves`` of the lanes, columns [first, last)."""
 
-    __slots__ = ("ctas", "first", "halves", "last")
+    __slots__ = ("ctas", "first", "halves", "key", "last")
 
     def __init__(self, ctas, first: int, columns: int, halves=slice(None)):
         self.ctas, self.first, self.last, self.halves = ctas, first, first + columns, halves
-
-    @property
-    def key(self) -> tuple | None:
-        """Equal for spans of the same columns of the same CTAs; None where they are not known by ``key_of``."""
-        ctas = key_of(self.ctas)
-        return None if ctas is None else (ctas, *self.halves.indices(2)[:2], self.first, self.last)
+        known = key_of(ctas)
+        # Equal for spans of the same columns of the same CTAs; None where they are not known by ``key_of``.
+        self.key: tuple | None = None if known is None else (known, *halves.indices(2)[:2], first, self.last)
 
     def of(self, table: np.ndarray) -> np.ndarray:
         """The part of a (CTAs, 2, columns) table."""

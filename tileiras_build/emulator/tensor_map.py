@@ -174,6 +174,25 @@ class TensorMap:
         counts, steps = self.counts, self.element_strides
         return np.array([counts[0], *((count - 1) * step + 1 for count, step in zip(counts[1:], steps[1:]))])
 
+    @cached_property
+    def last(self) -> np.ndarray:
+        """The last place along each dimension where a box may begin that lies inside the tensor."""
+        return np.array(self.shape, np.int64) - self.extents
+
+    @cached_property
+    def is_larger_than_box(self) -> bool:
+        return bool((self.last >= 0).all())
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """Bytes from a place to the next along each dimension."""
+        return np.array((self.kind.bytes, *self.strides), np.int64)
+
+    @cached_property
+    def less_bytes(self) -> np.ndarray:
+        """What a box that lands adds to the bytes that its mbarrier expects."""
+        return np.array([-self.box_bytes], np.int64)
+
     def problem(self) -> str | None:
         """Why cuTensorMapEncodeTiled would refuse the map (CUDA driver API, "Tensor Map Object Management")."""
         for bad, why in self.checks():

@@ -13,7 +13,7 @@ import numpy as np
 from .shapes import begins_run, is_any, spread
 
 if TYPE_CHECKING:
-    from .selection import Everyone
+    from .selection import Everyone, Firsts
 
 MOST_KEPT = 256  # parts of a set, and of those, that are kept for the next branch
 Select = tuple  # ("rows", index), ("columns", index) or ("flat", rows, columns): where the threads of a part are
@@ -31,7 +31,10 @@ class Threads:
         self.known: dict = {}  # what instructions have found out
         self.specials: dict = {}  # special registers, but for clocks
         self.everyone: Everyone | None = None  # all threads, once somebody has asked (``selection.selected``)
-        self.complete: bool | int | None = None  # whether warps are, or of how many exits it has been said that they are not
+        self.firsts: Firsts | None = None  # those of each CTA
+        self.complete: bool | int | None = (
+            None  # whether warps are, or of how many exits it has been said that they are not
+        )
         self.parts: dict[tuple[bool, bytes], tuple[Threads, Select]] = {}
         self.room = [MOST_KEPT] if room is None else room  # one number for all parts of parts: how many more are kept
 

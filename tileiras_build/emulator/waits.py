@@ -55,9 +55,10 @@ class Waits:
         self.failures = 0  # failed tests since the last change, whoever runs
 
     # -- copies --------------------------------------------------------------------------------------
-    def fly(self, positions: np.ndarray, copy: Lands) -> None:
+    def fly(self, positions: np.ndarray | frozenset[int], copy: Lands) -> None:
         """``copy.land(machine)`` completes bytes on the mbarriers at ``positions``."""
-        self.flying.append((frozenset(positions.tolist()), copy))
+        places = positions if isinstance(positions, frozenset) else frozenset(positions.tolist())
+        self.flying.append((places, copy))
 
     def land(self, positions: Iterable[int]) -> bool:
         """Finish the copies in flight towards these mbarriers, of the first one first; whether there were any."""

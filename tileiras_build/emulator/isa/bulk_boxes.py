@@ -15,12 +15,15 @@ import numpy as np
 from .. import chunks, machine_code, tensor_map
 from ..counting import count_bulk
 from ..faults import OTHER, OUT_OF_BOUNDS, EmulatorFault
+from ..memory import Region
+from ..shapes import is_any
 from ..tensor import rows_of
 from ..watch import flight_of
 from .mbarrier import change
 
 CHUNK = 16
 _UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
+_NO_ARRIVALS = np.zeros(1, np.int64)
 BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
 
 
@@ -227,6 +230,19 @@ class BoxCopy(Copy):
         out.taken = None if self.taken is None else self.taken[keep]
         return out
 
+    def comes_again(self, machine) -> bool:
+        """Whether another copy of the same threads differs in its coordinates alone, and nothing has to be asked of those."""
+        tensor = self.tensor
+        return machine.race is None and machine.cluster_size == 1 and tensor.is_plain and self.dense is not None
+
+    def again(self, coordinates: np.ndarray) -> BoxCopy:
+        """The same copy of other boxes."""
+        out = BoxCopy(
+            self.ins, self.tensor, coordinates, self.start, self.bias, self.flat, self.positions, self.function
+        )
+        out.dense = self.dense
+        return out
+
     @cached_property
     def chunks(self) -> np.ndarray:
         """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
@@ -316,9 +332,7 @@ class BoxCopy(Copy):
 
     def complete(self, machine) -> None:
         """Tell the mbarriers of bytes that have arrived."""
-        bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
-        arrivals = np.zeros(len(self.flat), np.int64)
-        change(machine, self.ins, self.positions, self.flat, arrivals, bytes_, clocks=self.clocks)
+        change(machine, self.ins, self.positions, self.flat, _NO_ARRIVALS, self.tensor.less_bytes, clocks=self.clocks)
 
     def land_at_once(self, machine) -> bool:
         """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
@@ -326,14 +340,12 @@ class BoxCopy(Copy):
         is_watched = machine.race is not None or options.block_races is not None or options.unwritten is not None
         if self.positions is None or dense is None or is_watched or not tensor.is_plain or not machine_code.is_ready():
             return False
-        at, last = self.coordinates, np.array(tensor.shape) - tensor.extents
-        if (at < 0).any() or (at > last).any():
+        # Coordinates that are negative are larger than all others as numbers without a sign.
+        if not tensor.is_larger_than_box or is_any(self.coordinates.view(np.uint64) > tensor.last.view(np.uint64)):
             return False
-        corners = at @ np.array((tensor.kind.bytes, *tensor.strides))
+        corners = self.coordinates @ tensor.steps
         steps = row_offsets(tensor.counts, tensor.element_strides, tensor.strides)
-        low, high = tensor.base + int(corners.min()), tensor.base + int(corners.max() + steps[-1]) + tensor.data_bytes
-        region = machine.memory.find(low)
-        if region is None or high > region.base + region.size:
+        if (region := self.region(machine, corners, int(steps[-1]))) is None:
             return False
         count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
         source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
@@ -345,6 +357,16 @@ class BoxCopy(Copy):
         )
         self.complete(machine)
         return True
+
+    def region(self, machine, corners: np.ndarray, rows: int) -> Region | None:
+        """Where all boxes are mapped: as a rule the whole tensor is. ``rows``: bytes from the first to the last row of a box."""
+        tensor = self.tensor
+        region, after = machine.memory.find(tensor.base), rows + tensor.data_bytes
+        if region is not None and tensor.base + int(tensor.last @ tensor.steps) + after <= region.base + region.size:
+            return region
+        low, high = tensor.base + int(corners.min()), tensor.base + int(corners.max()) + after
+        region = machine.memory.find(low)
+        return None if region is None or high > region.base + region.size else region
 
     def place(self, machine, data: np.ndarray) -> None:
         """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""

@@ -7,12 +7,13 @@ import numpy as np
 from .. import tensor_map
 from ..access import Site
 from ..selection import flat_threads, selected
-from ..shapes import distinct, each
+from ..shapes import distinct
 from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault
 from .bulk_lines import LineCopy
 from .bulk_modes import MOST_OFFSET, gathers, is_wide, mode_of
+from .mbarrier import BarrierSite
 from .tensormap import read_map
 
 
@@ -24,19 +25,17 @@ class BulkSite:
         self.to_offset, self.from_offset = to_offset, from_offset
         self.shared_to = Site(ins, "shared", 1, 1, to_offset, align)
         self.shared_from = Site(ins, "shared", 1, 1, from_offset, align)
-        self.mbarrier = Site(ins, "shared", 8, 1, mbar_offset)
+        self.barrier = BarrierSite(ins, mbar_offset)
+        self.mbarrier = self.barrier.site
         self.maps: dict = {}
 
     # -- operands ------------------------------------------------------------------------------------
     def in_shared(self, site, group, address, selection):
         """(offset in the CTA's shared memory, the CTA's bias in the batch's), in bytes, int64."""
-        n = len(selection.rows)
-        place = site.in_shared(group, selection.pick(address), selection)
-        return each(place.offset, n), each(0 if place.bias is None else place.bias, n)
+        return site.each_in_shared(group, address, selection)
 
     def barriers(self, group, address, selection):
-        place = self.mbarrier.in_shared(group, selection.pick(address), selection)
-        return each(place.index(8), len(selection.rows))
+        return self.barrier.where(group, address, selection)[0]
 
     def targets(self, group, selection, flat, bias, positions, masks):
         """(index of the copy, bias, mbarrier) of each copy in each CTA that it goes to.
@@ -98,7 +97,12 @@ class BulkSite:
         selection = selected(group, mask)
         if not len(selection.rows):
             return
-        machine, flat = group.machine, flat_threads(group, selection)
+        machine, key = group.machine, None
+        if ctas is None and selection.of and all(isinstance(one, np.generic) for one in (to, map_address, mbar)):
+            key = self, selection.of, int(to), int(map_address), int(mbar)
+            if self.load_again(group, selection, group.known.get(key), map_address, coordinates):
+                return
+        flat = flat_threads(group, selection)
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
         at = self.coordinates(coordinates, selection)
@@ -116,6 +120,20 @@ class BulkSite:
             copy.watch_issue(machine)
             copy.take_off(machine)
             machine.waits.fly(copy.positions, copy)
+            if key is not None and copy.comes_again(machine):
+                group.known[key] = copy, frozenset(positions.tolist())
+
+    def load_again(self, group, selection, known: tuple[BoxCopy, frozenset] | None, map_address, coordinates) -> bool:
+        """Load boxes where an earlier copy of the same threads, addresses and map has had some; whether it was one."""
+        if known is None:
+            return False
+        machine, (earlier, places) = group.machine, known
+        if tensor_map.decode(read_map(machine, self.ins, earlier.flat[0], int(map_address))) is not earlier.tensor:
+            return False
+        copy = earlier.again(self.coordinates(coordinates, selection))
+        copy.take_off(machine)
+        machine.waits.fly(places, copy)
+        return True
 
     def store_tensor(self, group, map_address, coordinates, source, mask=None):
         selection = selected(group, mask)

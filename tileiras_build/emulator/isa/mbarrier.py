@@ -13,13 +13,13 @@ from ..access import Site
 from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
-from ..selection import Selection, flat_threads, selected
+from ..selection import first_ones, flat_threads, selected
 from ..shapes import begins_run, each
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
 
-_u64 = np.uint64
+_u64, _TRUE = np.uint64, np.bool_(True)
 
 
 def fault(machine, ins, flat, why: str, position) -> None:
@@ -135,9 +135,17 @@ class BarrierSite:
         self.ins, self.site = ins, Site(ins, "shared", 8, 1, offset)
 
     def where(self, group, address, selection):
-        """(indices of 64-bit words, flat threads) of the selected threads."""
+        """(indices of 64-bit words, flat threads) of the selected threads; nobody may write them."""
+        key = None
+        if selection.of and isinstance(address, np.generic) and group.machine.cluster_size == 1:
+            key = self, selection.of, int(address)
+            if (found := group.known.get(key)) is not None:
+                return found
         place = self.site.in_shared(group, selection.pick(address), selection)
-        return each(place.index(8), len(selection.rows)), flat_threads(group, selection)
+        found = each(place.index(8), len(selection.rows)), flat_threads(group, selection)
+        if key is not None:
+            group.known[key] = found
+        return found
 
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
@@ -177,7 +185,7 @@ class BarrierSite:
         given = (address, count, tx)
         if group.shape[1] == 1 or group.m.race is not None or not group.product or not all(map(is_of_ctas, given)):
             return None
-        selection, threads = Selection.of_first(group), group.shape[1]
+        selection, threads = first_ones(group), group.shape[1]
         index, _ = self.where(group, address, selection)
         arrivals, bytes_ = (each(selection.pick(value), len(index)) * threads for value in (count, tx))
         before = change_at_once(group.m, index, arrivals, bytes_, drop)
@@ -186,9 +194,12 @@ class BarrierSite:
     def test(self, group, address, state, parity, mask, sleeps=False):
         """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""
         if mask is None and group.m.race is None and group.product and is_of_ctas(address) and is_of_ctas(state):
-            selection, out = Selection.of_first(group), np.zeros((group.shape[0], 1), bool)
+            selection, shape = first_ones(group), (group.shape[0], 1)
+            if self.have_all_completed(group, address, state, parity, selection):
+                return _TRUE
         else:
-            selection, out = selected(group, mask), np.zeros(group.shape, bool)
+            selection, shape = selected(group, mask), group.shape
+        out = np.zeros(shape, bool)
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
@@ -211,6 +222,14 @@ class BarrierSite:
             group.m.race.acquired(index[done], flat[done], "relaxed" in self.ins.mods)
         out[selection.rows, selection.columns] = done
         return out
+
+    def have_all_completed(self, group, address, state, parity: bool, selection) -> bool:
+        """Whether the phase that all threads name has completed in every CTA, by machine code; False where there is more to be looked at."""
+        if not isinstance(state, np.generic) or not machine_code.is_ready():
+            return False
+        index, _ = self.where(group, address, selection)
+        wanted = int(state) & 1 if parity else int(state) >> 63
+        return barrier_code.have_left(group.m.shared_view(_u64), index, wanted)
 
     def wait(self, group, selection, ready, index, done, sleeps):
         """Some tests failed: an Event, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
