@@ -105,6 +105,32 @@ def test_bad_strips_are_computed_by_the_lines(machine):
     assert 0 < machine[0].sum() < len(machine[0]) / 2
 
 
+HALVES = [
+    "t1 = lower_half(r8)", "t2 = upper_half(r8)", "t3 = paired('fma', t1.view(f32), k_f32_1, r1)",
+    "t4 = paired('fma', t2.view(f32), k_f32_1, r1)", "t5 = extreme('max', t3, t4, False, False)",
+    "t6 = joined_halves(bits32(t5), t1)", "r9 = joined_halves(lower_half(t6), bits32(t4))",
+]  # fmt: skip
+
+
+@can
+def test_registers_of_64_bits_are_halves(machine):
+    """What comes into the run, goes out of it, and stays in it."""
+    rng = np.random.default_rng(1)
+    r1, r8 = rng.uniform(-2, 2, SHAPE).astype(np.float32), rng.uniform(-2, 2, (*SHAPE, 2)).astype(np.float32)
+    values, runs = {1: r1, 8: r8.view(np.uint64)[..., 0]}, []
+    lines = ["r1 = R[1]", "r8 = R[8]", *HALVES, "R[9] = r9"]
+    kinds = {**KINDS, "r9": "u64"}
+    found, _ = Fuser(kinds, SPACE, lambda run: (runs.append(run), "run_1")[1]).fuse(lines, [0] * len(lines))
+    assert len(runs) == 1 and len(found) == 4
+    low, high = (np.float32(1.5) * r8[..., i].astype(np.float64) + r1 for i in (0, 1))
+    low, high = low.astype(np.float32), high.astype(np.float32)
+    one = SimpleNamespace(shape=SHAPE, size=SHAPE[0] * SHAPE[1])
+    (joined,) = runs[0](one, *(values[int(name[1:])] for name in runs[0].inputs))
+    expected = np.stack([np.maximum(low, high), high], axis=-1).view(np.uint64)[..., 0]
+    np.testing.assert_array_equal(joined, expected)
+    assert len(machine) == 1 and not machine[0].any()
+
+
 @pytest.mark.parametrize("why", ["the process has computed little", "few threads", "another type"])
 def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeypatch):
     values = values_of(np.random.default_rng(0))

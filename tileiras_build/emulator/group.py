@@ -58,6 +58,7 @@ class Group:
         self.since = 0
         self.borrowed: dict = {}  # register values taken from the parent and not written since
         self.resolved: set = set()  # functions whose registers have been filled
+        self._complete: bool | int | None = None  # whether warps are, or at how many exits they were not
 
     @property
     def flat(self) -> np.ndarray:
@@ -99,10 +100,9 @@ class Group:
         """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
         if self.dense:
             return True
-        threads = self.threads
-        if mask is None and threads.complete in (True, self.machine.exits):
-            return threads.complete is True
-        _, present, numbers = threads.scattered
+        if mask is None and self._complete in (True, self.machine.exits):
+            return self._complete is True
+        _, present, numbers = self.threads.scattered
         per_cta = -(-self.machine.threads // 32)
         cta, warp = np.divmod(numbers, per_cta)
         tid = warp[:, None] * 32 + np.arange(32)
@@ -117,7 +117,7 @@ class Group:
             needed &= (bits[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) != 0
         complete = not needed.any()
         if mask is None:
-            threads.complete = complete or self.machine.exits
+            self._complete = complete or self.machine.exits
         return complete
 
     def require_warps(self, mask=None):

@@ -19,6 +19,7 @@ from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
 from .group import Group, Split
 from .merging import merge
 from .prints import Prints
+from .threads import family_of
 from .waits import Waits
 
 POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
@@ -103,9 +104,9 @@ class Machine:
     # -- scheduling ----------------------------------------------------------------------------------
     def run(self):
         program = self.program
-        group = Group(
-            self, np.arange(self.ctas)[:, None], np.arange(self.threads)[None], list(program.register_template)
-        )
+        family = family_of((program, self.grid, self.block, self.first, self.ctas, self.dynamic_shared))
+        threads = family.of(np.arange(self.ctas)[:, None], np.arange(self.threads)[None], self.threads)
+        group = Group(self, threads.cta, threads.tid, list(program.register_template), threads=threads)
         group.pc = program.starts[program.entry.name]
         self.push(group)
         while True:

@@ -13,6 +13,7 @@ from .shapes import distinct, spread
 
 if TYPE_CHECKING:
     from .machine import Machine
+    from .threads import Family, Threads
 
 
 # -- merging -------------------------------------------------------------------------------------
@@ -41,7 +42,8 @@ def families(groups: list[Group]) -> list[Group]:
 
 def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
     """A group of its own of the threads of several."""
-    merged, positions = _stacked(machine, groups) or _gathered(machine, groups)
+    threads, positions = _joined(machine, groups)
+    merged = Group(machine, threads.cta, threads.tid, list(machine.program.register_template), threads=threads)
     merged.pc, merged.stack = groups[0].pc, groups[0].stack
     live = list(merged.live_slots())
     for group in groups:
@@ -98,17 +100,29 @@ def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:
             parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
 
 
-def _gathered(machine: Machine, groups: list[Group]) -> tuple[Group, list[np.ndarray]]:
-    """A group of the threads of several, and where they are among those of it."""
+def _joined(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]]:
+    """The threads of several groups, and where those of each are among them."""
+    sets = tuple(group.threads for group in groups)
+    family = sets[0].family
+    found = family.joined.get(sets)
+    if found is None:
+        found = _stacked(machine, groups) or _gathered(machine, groups)
+        if not family.is_full:
+            family.joined[sets] = found
+    return found
+
+
+def _gathered(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]]:
+    """Of any groups."""
     flats = [g.flat for g in groups]
     flat = np.concatenate(flats)
     order = np.argsort(flat, kind="stable")
     positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
-    return _group_of(machine, flat[order]), positions
+    return _threads_of(machine, groups[0].threads.family, flat[order]), positions
 
 
-def _stacked(machine: Machine, groups: list[Group]) -> tuple[Group, list[np.ndarray]] | None:
-    """As ``_gathered``, of product sets of the same threads of different CTAs; None where they are not."""
+def _stacked(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]] | None:
+    """Of product sets of the same threads of different CTAs; None where they are not."""
     tid = groups[0].tid
     if not all(g.product and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
         return None
@@ -117,18 +131,17 @@ def _stacked(machine: Machine, groups: list[Group]) -> tuple[Group, list[np.ndar
     places = np.empty((len(ctas), tid.shape[1]), np.int64)
     places[order] = np.arange(places.size).reshape(places.shape)
     edges = np.cumsum([len(g.cta) for g in groups])[:-1]
-    merged = Group(machine, ctas[order][:, None], tid, list(machine.program.register_template))
+    merged = groups[0].threads.family.of(ctas[order][:, None], tid, machine.threads)
     return merged, [part.reshape(-1) for part in np.split(places, edges)]
 
 
-def _group_of(machine: Machine, flat: np.ndarray) -> Group:
-    """A group of the threads with these indices in the batch."""
+def _threads_of(machine: Machine, family: Family, flat: np.ndarray) -> Threads:
+    """The threads with these indices in the batch."""
     cta, tid = np.divmod(flat, machine.threads)
     rows, columns = distinct(cta), distinct(tid)
-    template = list(machine.program.register_template)
     if len(rows) * len(columns) == len(flat):
-        return Group(machine, rows[:, None], columns[None], template)
-    return Group(machine, cta[None], tid[None], template)
+        return family.of(rows[:, None], columns[None], machine.threads)
+    return family.of(cta[None], tid[None], machine.threads)
 
 
 def _merge_state(merged: Group, groups: list[Group], positions: list[np.ndarray] | None) -> None:

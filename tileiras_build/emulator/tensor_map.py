@@ -175,6 +175,12 @@ class TensorMap:
         return np.array([counts[0], *((count - 1) * step + 1 for count, step in zip(counts[1:], steps[1:]))])
 
     @cached_property
+    def layout(self) -> tuple:
+        """What boxes have to do with shared memory, and how their places are given."""
+        kinds = self.element, self.swizzle, self.fill, self.interleave, self.columns, self.gathers
+        return self.rank, self.box, self.element_strides, *kinds
+
+    @cached_property
     def last(self) -> np.ndarray:
         """The last place along each dimension where a box may begin that lies inside the tensor."""
         return np.array(self.shape, np.int64) - self.extents

@@ -5,6 +5,7 @@ The groups that a loop splits and merges are the same threads again and again: w
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,15 +16,58 @@ from .shapes import begins_run, is_any, spread
 if TYPE_CHECKING:
     from .selection import Everyone, Firsts
 
-MOST_KEPT = 256  # parts of a set, and of those, that are kept for the next branch
+MOST_KEPT = 256  # sets of a family
+MOST_PARTS = 32  # of a set
+MOST_FAMILIES = 8  # of this process, the last ones
+LARGEST = 1 << 13  # threads that are no product set: others are not looked for
 Select = tuple  # ("rows", index), ("columns", index) or ("flat", rows, columns): where the threads of a part are
+
+
+class Family:
+    """The sets of threads that a batch of CTAs falls into, and the next batch of the same kernel, grid and place in it."""
+
+    def __init__(self) -> None:
+        self.sets: dict[tuple[bytes, bytes], Threads] = {}
+        # Sets that have become one, and where the threads of each are in it.
+        self.joined: dict[tuple[Threads, ...], tuple[Threads, list[np.ndarray]]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.sets) + len(self.joined) >= MOST_KEPT
+
+    def of(self, cta: np.ndarray, tid: np.ndarray, each: int) -> Threads:
+        """The set of some threads."""
+        if cta.shape[1] > LARGEST:
+            return Threads(cta, tid, each, self)
+        key = cta.tobytes(), tid.tobytes()
+        found = self.sets.get(key)
+        if found is None:
+            found = Threads(cta, tid, each, self)
+            if not self.is_full:
+                self.sets[key] = found
+        return found
+
+
+_families: OrderedDict[tuple, Family] = OrderedDict()
+
+
+def family_of(key: tuple) -> Family:
+    """The family of batches that are alike; anew where it has become too large."""
+    found = _families.pop(key, None)
+    if found is None or found.is_full:
+        found = Family()
+    _families[key] = found
+    if len(_families) > MOST_FAMILIES:
+        _families.popitem(last=False)
+    return found
 
 
 class Threads:
     """Threads of ``each`` in a CTA: ``cta`` and ``tid`` are index arrays, (CTAs, 1) and (1, threads), a product set, or both (1, n)."""
 
-    def __init__(self, cta: np.ndarray, tid: np.ndarray, each: int, room: list[int] | None = None):
+    def __init__(self, cta: np.ndarray, tid: np.ndarray, each: int, family: Family | None = None):
         self.cta, self.tid, self.each = cta, tid, each
+        self.family = family or Family()
         self.product = cta.shape[1] == 1
         self.shape = (cta.shape[0], tid.shape[1])
         self.whole = tid.shape[1] == each and self.product  # complete CTAs
@@ -32,11 +76,7 @@ class Threads:
         self.specials: dict = {}  # special registers, but for clocks
         self.everyone: Everyone | None = None  # all threads, once somebody has asked (``selection.selected``)
         self.firsts: Firsts | None = None  # those of each CTA
-        self.complete: bool | int | None = (
-            None  # whether warps are, or of how many exits it has been said that they are not
-        )
         self.parts: dict[tuple[bool, bytes], tuple[Threads, Select]] = {}
-        self.room = [MOST_KEPT] if room is None else room  # one number for all parts of parts: how many more are kept
 
     def _is_dense(self) -> bool:
         """Whether these are whole warps, in order: values map to (warps, 32) by a plain reshape."""
@@ -75,23 +115,22 @@ class Threads:
         found = self.parts.get(key)
         if found is None:
             found = self._part(mask)
-            if self.room[0]:
+            if len(self.parts) < MOST_PARTS:
                 self.parts[key] = found
-                self.room[0] -= 1
         return found
 
     def _part(self, mask: np.ndarray) -> tuple[Threads, Select]:
         """Rows or columns of a product set."""
         if mask.shape[1] == 1:
             rows = np.flatnonzero(mask[:, 0])
-            return Threads(self.cta[rows], self.tid, self.each, self.room), ("rows", rows)
+            return self.family.of(self.cta[rows], self.tid, self.each), ("rows", rows)
         columns = np.flatnonzero(mask[0])
-        return Threads(self.cta, self.tid[:, columns], self.each, self.room), ("columns", neighbors(columns))
+        return self.family.of(self.cta, self.tid[:, columns], self.each), ("columns", neighbors(columns))
 
     def _scattered_part(self, mask: np.ndarray) -> tuple[Threads, Select]:
         i, j = np.nonzero(spread(mask, self.shape))
         cta = self.cta[i, 0] if self.product else self.cta[0, j]
-        return Threads(cta[None], self.tid[0, j][None], self.each, self.room), ("flat", i, j)
+        return self.family.of(cta[None], self.tid[0, j][None], self.each), ("flat", i, j)
 
 
 def narrowed(mask: np.ndarray) -> np.ndarray:

@@ -231,15 +231,13 @@ class BoxCopy(Copy):
         return out
 
     def comes_again(self, machine) -> bool:
-        """Whether another copy of the same threads differs in its coordinates alone, and nothing has to be asked of those."""
+        """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
         tensor = self.tensor
         return machine.race is None and machine.cluster_size == 1 and tensor.is_plain and self.dense is not None
 
-    def again(self, coordinates: np.ndarray) -> BoxCopy:
-        """The same copy of other boxes."""
-        out = BoxCopy(
-            self.ins, self.tensor, coordinates, self.start, self.bias, self.flat, self.positions, self.function
-        )
+    def again(self, tensor: tensor_map.TensorMap, coordinates: np.ndarray) -> BoxCopy:
+        """The same copy of other boxes, of the layout of these."""
+        out = BoxCopy(self.ins, tensor, coordinates, self.start, self.bias, self.flat, self.positions, self.function)
         out.dense = self.dense
         return out
 

@@ -128,9 +128,13 @@ class BulkSite:
         if known is None:
             return False
         machine, (earlier, places) = group.machine, known
-        if tensor_map.decode(read_map(machine, self.ins, earlier.flat[0], int(map_address))) is not earlier.tensor:
+        try:
+            tensor = tensor_map.decode(read_map(machine, self.ins, earlier.flat[0], int(map_address)))
+        except ValueError:
             return False
-        copy = earlier.again(self.coordinates(coordinates, selection))
+        if tensor.layout != earlier.tensor.layout or not earlier.comes_again(machine):
+            return False
+        copy = earlier.again(tensor, self.coordinates(coordinates, selection))
         copy.take_off(machine)
         machine.waits.fly(places, copy)
         return True
