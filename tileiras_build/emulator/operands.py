@@ -81,3 +81,13 @@ def mask(registers: Iterable[Register]) -> int:
     for register in registers:
         out |= 1 << register.index
     return out
+
+
+def slots_of(mask: int) -> list[int]:
+    """The slots of a bit mask, of which few are set, in their order."""
+    out = []
+    while mask:
+        lowest = mask & -mask
+        out.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return out

@@ -24,7 +24,7 @@ from .isa.builtin import BUILTIN_CALLS
 from .kinds import find_kinds
 from .live_registers import LiveRegisters
 from .memory import PARAM_WINDOW
-from .operands import mask, results_of, sources_of
+from .operands import mask, results_of, slots_of, sources_of
 from .parse import parse
 from .syntax import Address, Function, Instruction, Name, Register, Variable
 from .turns import turns_of
@@ -313,8 +313,7 @@ class Program:
         """``lives.at`` as a list of register slots."""
         found = self.slot_cache.get(pc)
         if found is None:
-            live = self.lives.at(pc)
-            found = self.slot_cache[pc] = [slot for slot in self.used if live >> slot & 1]
+            found = self.slot_cache[pc] = [slot for slot in slots_of(self.lives.at(pc)) if slot in self.used]
         return found
 
     def templates(self):

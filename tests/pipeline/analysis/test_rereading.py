@@ -7,7 +7,7 @@ import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
 from tests.pipeline.analysis.reread_kernels import TILE
-from tileiras_build.pipeline.analysis.rereading import Reading, reading_of
+from tileiras_build.pipeline.analysis.rereading import Reading, grid_axes, reading_of
 from tileiras_build.pipeline.shared.accessors import row
 
 KERNELS = Path(__file__).with_name("reread_kernels.py")
@@ -18,8 +18,10 @@ KERNELS = Path(__file__).with_name("reread_kernels.py")
     ("in_place", [Reading.UNKNOWN, Reading.UNKNOWN]),
 ])  # fmt: skip
 def test_who_reads(name, readings):
-    loads = [row(op) for op in scheduled_case(KERNELS, name, "sm_90").walk() if op.name == "nv_tileas.tiled_load"]
-    assert [reading_of(load) for load in loads] == readings
+    [kernel] = scheduled_case(KERNELS, name, "sm_90").body.block.ops
+    loads = [row(op) for op in kernel.walk() if op.name == "nv_tileas.tiled_load"]
+    assert grid_axes(kernel) == {0, 1}
+    assert [reading_of(load, grid_axes(kernel)) for load in loads] == readings
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100"])

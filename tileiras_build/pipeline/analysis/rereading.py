@@ -31,14 +31,18 @@ class Reading(Enum):
     UNKNOWN = auto()
 
 
-def reading_of(load: TableOperation) -> Reading:
-    """Who reads the tile of a load of a view."""
+def grid_axes(entry: Operation) -> frozenset[int]:
+    """The axes of the grid that tell the blocks of a kernel from each other."""
+    return frozenset(row(op).axis for op in walk(entry) if op.name == BLOCK_COORDINATE)
+
+
+def reading_of(load: TableOperation, grid: frozenset[int]) -> Reading:
+    """Who reads the tile of a load of a view, in a kernel of these ``grid_axes``."""
     memory = _memory(load)
     places = [_axes(value) for value in (*load.coords, *memory.operands)]
     if any(place is None for place in places):
         return Reading.UNKNOWN
     axes = frozenset().union(*(place for place in places if place is not None))
-    grid = {row(op).axis for op in walk(_entry(load)) if op.name == BLOCK_COORDINATE}
     if not axes:
         return Reading.BY_ALL if grid else Reading.UNKNOWN
     alone = is_entry(parent(load)) and load.view.type.kind.data == "partition" and _is_only_access(load)
@@ -80,9 +84,3 @@ def _users(value: SSAValue) -> set[Operation]:
 
 def _memory(load: TableOperation) -> TableOperation:
     return maker(owner(load.view).operands[0])
-
-
-def _entry(op: Operation) -> Operation:
-    while not is_entry(op):
-        op = parent(op)
-    return op

@@ -14,6 +14,7 @@ from ...targets import TARGETS, Target
 # Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
 # library, not a target.) ptxas 13 assembles the 64-bit form only.
 TRIPLES = tuple(DATA_LAYOUTS)
+_MOST_BLOCKS_AS_A_WHOLE = 100
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,13 @@ def initialize_llvm() -> None:
     """Register the NVPTX back end, both triples, with 32-bit shared, constant and local pointers.
 
     Short pointers need no conversion where inline assembly takes a shared address in an "r" operand. The option is
-    global to the process and must be set before the first target machine exists.
+    global to the process and must be set before the first target machine exists. Of functions with more than so many blocks
+    "CodeGenPrepare" looks again at the blocks alone that it has changed; by default it looks at all of up to 10,000, each time.
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.set_option("tileiras", "-nvptx-short-ptr")
+    llvm.set_option("tileiras", f"-cgpp-huge-func={_MOST_BLOCKS_AS_A_WHOLE}")
 
 
 @cache

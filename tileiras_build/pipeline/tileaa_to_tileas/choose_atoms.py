@@ -11,6 +11,7 @@ Sound: an atom is one that the target has; all atoms of an operation read and wr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -21,7 +22,7 @@ from ...dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, Loca
 from ...targets import Target
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import SECTOR_BYTES, ViewFacts
-from ..analysis.rereading import Reading, reading_of
+from ..analysis.rereading import Reading, grid_axes, reading_of
 from ..analysis.stage_readings import matrix_reading, plain_reading
 from ..contracts import EdgePass
 from ..job import Job
@@ -40,28 +41,38 @@ class ChooseAtoms(EdgePass):
     name = "tileas-choose-atoms"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in walk(module):
-            if (choose := CHOICES.get(op.name)) is not None:
-                choose(row(op), job.target)
+        for func in module.body.block.ops:
+            kernel = _Kernel(job.target, grid_axes(func))
+            for op in walk(func):
+                if (choose := CHOICES.get(op.name)) is not None:
+                    choose(row(op), kernel)
 
 
-def _choose_reading(op: TableOperation, target: Target) -> None:
+@dataclass(frozen=True)
+class _Kernel:
+    """What all accesses of a kernel share: the target, and the axes of the grid that it asks for."""
+
+    target: Target
+    grid: frozenset[int]
+
+
+def _choose_reading(op: TableOperation, kernel: _Kernel) -> None:
     """Matrices where they take no more cycles of shared memory."""
-    matrix = matrix_reading(op) if target.has("ldmatrix") else None
+    matrix = matrix_reading(op) if kernel.target.has("ldmatrix") else None
     is_better = matrix is not None and matrix.wavefronts <= plain_reading(op).wavefronts
     op.copy_atom = LDMATRIX if is_better else LD_SHARED
 
 
-def _choose_update(op: TableOperation, target: Target) -> None:
+def _choose_update(op: TableOperation, kernel: _Kernel) -> None:
     capability = SWAPPED.get((op.mode, element_of(op.value.type).name))
-    op.reduce_atom = ATOM if capability is None or target.has(capability) else ATOM_LOOP
+    op.reduce_atom = ATOM if capability is None or kernel.target.has(capability) else ATOM_LOOP
 
 
-def _choose_cache(op: TableOperation, target: Target) -> None:
+def _choose_cache(op: TableOperation, kernel: _Kernel) -> None:
     """What passes through takes no place in L1, where each access fills the sectors that it touches."""
     if (
         op.mem_semantic == "weak"
-        and (reading := reading_of(op)) in CACHES
+        and (reading := reading_of(op, kernel.grid)) in CACHES
         and (reading is Reading.BY_ALL or _fills_sectors(op))
     ):
         op.cache = CACHES[reading]
@@ -76,7 +87,7 @@ def _fills_sectors(op: TableOperation) -> bool:
     return together * element.bytes >= SECTOR_BYTES
 
 
-CHOICES: dict[str, Callable[[TableOperation, Target], None]] = {
+CHOICES: dict[str, Callable[[TableOperation, _Kernel], None]] = {
     LocalLoadOp.name: _choose_reading,
     "nv_tileas.tiled_load": _choose_cache,
     "nv_tileas.atomic_rmw": _choose_update,
