@@ -415,6 +415,8 @@ RULES = {
     "two accesses to a byte of shared memory, one of them a write, with nothing that orders them": "8.7.1, 9.7.13",
     "shared memory that the async proxy accesses behind an ordinary store with no `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
     "an mbarrier used before its `mbarrier.init` is known, by a barrier or over `fence.mbarrier_init`": "9.7.13.15.9, 9.7.13.5",
+    "an arrival at an mbarrier that may come in the phase before, or beyond what that expects": "9.7.13.15.5",
+    "a phase of an mbarrier that completes while somebody may still have to wait for the one before, and then sleeps": "9.7.13.15.16",
     "accesses that only relaxed arrivals or waits order, with no fence of their threads beside them (`arrival-relaxed`)": "9.7.13.4",
     "two accesses to columns of tensor memory, one of them a write, with nothing that orders them": "9.7.16.6",
     "accesses of several threads to tensor memory with no `tcgen05.fence` on one side of their synchronisation (`tensor-not-fenced`)": "9.7.16.6.3",

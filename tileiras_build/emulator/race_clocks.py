@@ -10,33 +10,14 @@ their thread has released, or acquires.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from .faults import RACE, EmulatorFault
 from .shapes import distinct
-from .syntax import Instruction
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
 ORDER, FENCED, MET = 0, 1, 2  # the vector clocks
 WIDE = {"cluster", "gpu", "sys", "gl"}  # scopes of fences that reach other CTAs of a cluster
 RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
-
-
-@dataclass
-class Made:
-    """How an mbarrier was initialised: by whom, when, and its clock at the fence that released that alone."""
-
-    agent: int
-    clock: int
-    ins: Instruction
-    released: int | None = None
-
-    def is_known(self, known: np.ndarray) -> bool:
-        """Whether who knows that knows of it."""
-        released = self.released is not None and self.released <= known[MET, self.agent]
-        return released or self.clock <= known[ORDER, self.agent]
 
 
 class Clocks:
@@ -61,10 +42,6 @@ class Clocks:
         self.copy_roles: dict[int, int] = {}
         self.at_barrier: dict[tuple, np.ndarray] = {}
         self.at_cluster: dict[int, np.ndarray] = {}
-        self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and
-        self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
-        self.made: dict[int, Made] = {}  # by the position of an mbarrier
-        self.unreleased: dict[tuple[int, int], list[Made]] = {}  # by (CTA, warp)
         self.released: dict[
             tuple[int, int], np.ndarray
         ] = {}  # (CTA, warp) -> what it knew at its last fence that releases
@@ -170,64 +147,3 @@ class Clocks:
             if is_full or not RELEASES.isdisjoint(mods):
                 self.released[cta, warp] = self.known[cta, warp].copy()
                 self.tick(cta, warp)
-
-    def init_fence(self, flat) -> None:
-        """fence.mbarrier_init.release.cluster: of all that went before it releases initialisations."""
-        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
-            for made in self.unreleased.pop((cta, warp), ()):
-                made.released = int(self.clock(cta, warp))
-
-    # -- mbarriers -----------------------------------------------------------------------------------
-    def initialised(self, ins, positions, flat) -> None:
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        warp = tid // 32
-        agents, clocks = self.first_agent[cta] + warp, self.clock(cta, warp)
-        for i, position in enumerate(positions.tolist()):
-            made = self.made[position] = Made(int(agents[i]), int(clocks[i]), ins)
-            self.unreleased.setdefault((int(cta[i]), int(warp[i])), []).append(made)
-            self.pending.pop(position, None)
-            self.done.pop(position, None)
-
-    def used(self, ins, positions, flat) -> None:
-        """Threads use mbarriers: they must know of the initialisation."""
-        for position, cta, warp in self.warps_at(positions, flat):
-            made, own = self.made.get(position), int(self.first_agent[cta]) + warp
-            if made is None or made.agent == own or made.is_known(self.known[cta, warp]):
-                continue
-            missing = "barrier" if made.clock > self.known[cta, warp, MET, made.agent] else "fence.mbarrier_init"
-            place = position % (self.machine.shared_size // 8) * 8
-            raise EmulatorFault(
-                f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.ins.line} ({made.ins.text}) "
-                f"with no {missing} before this use",
-                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place, kind=RACE,
-            )  # fmt: skip
-
-    def warps_at(self, positions, flat) -> list:
-        """(position, CTA, warp) of threads at mbarriers, each once."""
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        # In one number each: rows would be sorted as records, which takes ten times as long.
-        each = distinct((positions * self.machine.ctas + cta) * self.warps + tid // 32)
-        places, warp = np.divmod(each, self.warps)
-        return list(zip(*(x.tolist() for x in (*np.divmod(places, self.machine.ctas), warp))))
-
-    def arrived(self, positions, flat, relaxed: bool) -> None:
-        for position, cta, warp in self.warps_at(positions, flat):
-            self.add(self.pending, position, self.told(cta, warp, relaxed))
-        self.tick(*self.pairs(flat))
-
-    def landed(self, positions, clocks) -> None:
-        """Asynchronous operations that knew ``clocks`` (n, 3, agents) complete on mbarriers."""
-        for position, known in zip(positions.tolist(), clocks):
-            self.add(self.pending, position, known)
-
-    def completed(self, positions) -> None:
-        for position in positions.tolist():
-            known = self.pending.pop(position, None)
-            if known is not None:
-                self.add(self.done, position, known)
-
-    def acquired(self, positions, flat, relaxed: bool) -> None:
-        """Threads have seen a phase complete."""
-        for position, cta, warp in self.warps_at(positions, flat):
-            if position in self.done:
-                self.hear(cta, warp, self.done[position], relaxed)

@@ -34,7 +34,10 @@ _LANES = 64  # a reader or writer is agent * 64 + lane
 class Races(TensorRaces):
     def __init__(self, machine):
         super().__init__(machine)
-        self.groups: dict[tuple, list] = {}  # (cta, warpgroup) -> clock after each committed group of products
+        self.groups: dict[
+            tuple, list
+        ] = {}  # (cta, warpgroup) -> clocks of each committed group of products, see ``product``
+        self.begun: dict[tuple, np.ndarray] = {}  # (cta, warpgroup) -> what its warps knew when the last product began
         self.shadow = Shadow(machine.ctas * machine.shared_size)
         self.sites: list = []
         self.numbers: dict = {}
@@ -197,26 +200,35 @@ class Races(TensorRaces):
         return zip(cta.tolist(), (tid // 128).tolist())
 
     def product(self, site, group, chunks) -> None:
-        """Products read 16-byte chunks (warpgroups, …) of shared memory until they are waited for."""
+        """Products read 16-byte chunks (warpgroups, …) of shared memory until they are waited for.
+
+        They are of all four warps: where one is done, each of these has begun it."""
         for i, (cta, which) in enumerate(self.warpgroups(group)):
             agent, now = self.next_async(cta, self.first_product + which)
-            known = self.known[cta, 4 * which : 4 * which + 4].min(axis=0)  # all four warps must know
+            warps = self.known[cta, 4 * which : 4 * which + 4]
+            self.begun[cta, which] = warps[:, MET].max(axis=0)
+            known = warps.min(axis=0)  # all four warps must know
             known[:, agent] = now
             places = self.shadow.of_chunks(chunks[i if len(chunks) > 1 else 0])
             self.read_async(site.ins, places, known, group.flat[128 * i], agent, now, "this product")
+            for warp in range(4 * which, 4 * which + 4):
+                self.tick(cta, warp)
 
     def commit_products(self, group) -> None:
         for cta, which in self.warpgroups(group):
-            self.groups.setdefault((cta, which), []).append(int(self.async_clock[cta, self.first_product + which]))
+            now, begun = int(self.async_clock[cta, self.first_product + which]), self.begun.get((cta, which), 0)
+            self.groups.setdefault((cta, which), []).append((now, begun))
 
     def wait_products(self, group, keep: int) -> None:
         for cta, which in self.warpgroups(group):
             waited = self.groups.get((cta, which), [])
             if len(waited) > keep:
-                now = waited[len(waited) - keep - 1]
+                now, begun = waited[len(waited) - keep - 1]
                 del waited[: len(waited) - keep]
                 agent = self.first_agent[cta] + self.first_product + which
-                self.known[cta, 4 * which : 4 * which + 4, :, agent] = now
+                warps = self.known[cta, 4 * which : 4 * which + 4]
+                warps[:, :, agent] = now
+                warps[:, MET] = np.maximum(warps[:, MET], begun)
 
     # -- tensor memory -------------------------------------------------------------------------------
     def tensor_reads(self, ins, chunks, ctas, tid: int) -> None:

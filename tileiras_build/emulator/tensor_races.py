@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .faults import RACE, EmulatorFault
-from .race_clocks import MET, Clocks
+from .phase_races import PhaseRaces
+from .race_clocks import MET
 from .tensor import COLUMNS, Span, fault
 
 UNFENCED = UNWAITED = 1 << 30  # the clock of an access that no fence, or no wait, stands behind
@@ -29,7 +30,7 @@ DOES = {
 }  # fmt: skip
 
 
-class TensorRaces(Clocks):
+class TensorRaces(PhaseRaces):
     """Tables are (CTAs, 2 halves, columns) of clocks, by (what, agent): of accesses, of the waits and the fences behind them."""
 
     def __init__(self, machine):

@@ -38,10 +38,12 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
     the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``races.py``).
     """
     if machine.race is not None:
-        if clocks is not None:
+        if clocks is not None and np.any(arrivals):
+            machine.race.committed(ins, positions, flat, clocks)
+        elif clocks is not None:
             machine.race.landed(positions, clocks)
         elif np.any(arrivals):
-            machine.race.arrived(positions, flat, "relaxed" in ins.mods)
+            machine.race.arrived(ins, positions, flat, "relaxed" in ins.mods)
     for at_once in (change_at_once, change_runs_at_once):
         if (before := at_once(machine, positions, arrivals, tx, drop)) is not None:
             return before
@@ -52,7 +54,9 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
     np.add.at(total, which, arrivals)
     np.add.at(bytes_, which, tx)
     _, pending, _, _ = unpack(machine.shared_view(_u64)[places])
-    if (total > pending).any():
+    if (too_many := total > pending).any():
+        if machine.race is not None and clocks is None:
+            machine.race.crossed(ins, positions, flat, int(places[int(np.argmax(too_many))]))
         return change_in_turn(machine, ins, positions, flat, arrivals, tx, drop)
     first = np.zeros(len(places), np.int64)
     first[which[::-1]] = flat[::-1]
@@ -111,7 +115,7 @@ def change_each(machine, ins, places, flat, arrivals, tx, drop):
     machine.waits.changes += 1
     if done.any():
         if machine.race is not None:
-            machine.race.completed(places[done])
+            machine.race.completed(ins, places[done], flat[done])
         machine.waits.completed(places[done])
     return before
 

@@ -9,7 +9,7 @@ too early. A token is twice the stage plus the phase, which changes each time ar
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, SSAValue
@@ -30,6 +30,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
 
 ONE_THREAD_AGENTS = 2  # the first of the warps that do not compute
+EMPTIED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
@@ -255,11 +256,21 @@ def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
 
 
 def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
-    if is_pair(op.pipeline):
-        with leading(e):
-            wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
-        return
-    wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
+    with ExitStack() as waiting:
+        if is_pair(op.pipeline):
+            waiting.enter_context(leading(e))
+        if _is_emptied_by_products(op.pipeline):
+            waiting.enter_context(e.one_warp())
+        wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
+
+
+def _is_emptied_by_products(pipeline: SSAValue) -> bool:
+    """Whether the stages are read by products of one thread alone, whose end empties them: that warp waits for them, and no
+    other. One that looks at a stage which it does not empty may come too late, when the phase that it waits for has been
+    followed by another, and then sleep for good (PTX ISA 9.0, section 9.7.13.15.16)."""
+    users = [use.operation for use in pipeline.uses]
+    by_threads = any(op.name == "nv_tileas.async.pipeline.consumer_release" for op in users)
+    return not by_threads and any(op.name in EMPTIED_BY and op.pipeline is pipeline for op in users)
 
 
 def emit_consumer_release(e: KernelEmitter, op: TableOperation) -> None:
