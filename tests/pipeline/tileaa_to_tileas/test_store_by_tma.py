@@ -222,3 +222,11 @@ def test_what_rings_leave_of_the_share_of_two_ctas_is_room():
     assert "parts = 2 : i32, slots = 1 : i32" in tileas
     taken = int(re.search(r"shared_bytes = (\d+)", tileas)[1])
     assert 3 * 32768 + 16384 <= taken <= find_target("sm_100").shared_memory_of(2)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_each_tensor_map_is_prefetched_once(sm):
+    """LLVM writes its intrinsic twice, for a parameter's own address space and for the generic one."""
+    ptx = compiled(KERNELS, "f16", sm).ptx
+    maps = re.findall(r"\.param \.align 64 \.b8 \w+\[128\]", ptx)
+    assert len(re.findall(r"prefetch\S*\.tensormap", ptx)) == len(maps) > 1

@@ -290,7 +290,8 @@ MAPPING: dict[type[Operation], Row] = {
     ops_thread.FenceProxyReleaseOp: Intrinsic(
         lambda op: f"fence.proxy.tensormap_generic.release.{op.scope.word.data}", ALL,
     ),
-    ops_thread.PrefetchTensorMapOp: Intrinsic("prefetch.tensormap.p0", READ),
+    # Of the intrinsic LLVM writes two: it adds one of the parameter's own address space, and keeps the other.
+    ops_thread.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
     ops_copy.CpAsyncSharedGlobalOp: Intrinsic(_copy, ALL),
     ops_copy.CpAsyncCommitGroupOp: Intrinsic("cp.async.commit.group", ALL),
     ops_copy.CpAsyncWaitGroupOp: Intrinsic("cp.async.wait.group", ALL, arguments=lambda op: [op.n.value.data]),
@@ -317,14 +318,13 @@ MAPPING: dict[type[Operation], Row] = {
 # Forms that no intrinsic has: under a predicate, and the loop around a wait.
 _TRY_WAIT_LOOP = Assembly(_wait_loop)
 _WITH_PREDICATE: dict[type[Operation], Row] = {
-    ops_thread.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
     ops_copy.TensorLoadOp: Assembly(_tensor_load),
     ops_copy.TensorStoreOp: Assembly(_tensor_store),
 }
 
 
 def _is_predicated(op: Operation) -> bool:
-    kinds = (ops_thread.PrefetchTensorMapOp, ops_copy.TensorLoadOp, ops_copy.TensorStoreOp)
+    kinds = (ops_copy.TensorLoadOp, ops_copy.TensorStoreOp)
     return isinstance(op, kinds) and op.predicate is not None
 
 
