@@ -128,6 +128,11 @@ def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
     assert "error[run-script]" in capsys.readouterr().err
 
 
+def test_a_notebook_is_told_what_runs_it(capsys):
+    assert main(["run", "book.ipynb", "--device", "cpu"]) == 1
+    assert "run -m nbconvert -- --to notebook --execute book.ipynb" in capsys.readouterr().err
+
+
 LATE = """
 import atexit, sys, threading
 import numpy as np

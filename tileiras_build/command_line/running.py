@@ -39,6 +39,9 @@ def _inputs(options: argparse.Namespace, module, entry: str, run: Callable):
 
 def run_file(options: argparse.Namespace) -> int:
     """``run FILE --grid X,Y,Z --arg A ...``: run a kernel in the interpreter and show what it leaves in memory."""
+    if not options.module and options.file.endswith(".ipynb"):
+        remedy = f"run -m nbconvert -- --to notebook --execute {options.file}, or say tileiras_build.cutile.enable(...) in its first cell"
+        raise InvalidInput("run-script", f"{options.file} is a notebook", remedy=remedy)
     if options.module or _is_script(Path(options.file)):
         return run_script(options)
     from ..interpreter import run_inputs
