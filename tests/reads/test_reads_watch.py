@@ -13,7 +13,7 @@ RUN = """
 import json, sys
 from tileiras_build.executor import watched
 from tileiras_build.reads.watch import install
-install().load(); import numpy; install().loaded()
+install().load(); {load}; install().loaded()
 
 def program(name):
     namespace = {}
@@ -30,12 +30,12 @@ print(json.dumps(rows))
 """
 
 
-def watched(folder: Path, *programs: str, **environment: str) -> list[dict]:
-    """The records of programs that one process runs one after the other."""
+def watched(folder: Path, *programs: str, load: str = "import numpy", **environment: str) -> list[dict]:
+    """The records of programs that one process runs one after the other, which has done ``load`` before."""
     names = [f"program_{number}.py" for number in range(len(programs))]
     for name, program in zip(names, programs, strict=True):
         (folder / name).write_text(program)
-    command = [sys.executable, "-c", RUN, str(folder), *names]
+    command = [sys.executable, "-c", RUN.replace("{load}", load), str(folder), *names]
     path = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")])
     done = subprocess.run(
         command,
@@ -78,6 +78,14 @@ def test_a_loaded_library_counts_for_every_later_step(tmp_path):
     assert any(name.endswith("numpy/__init__.py") for _, name in kept)
 
 
+def test_what_this_package_hands_to_ptxas_counts_for_no_step(tmp_path):
+    """A warm server has compiled a kernel before it forks workers."""
+    load = "from tileiras_build import warm_image; warm_image.warm_up()"
+    (record,) = watched(tmp_path, "import os; os.environ['OWN']", load=load, OWN="1", OLDPWD="/", OTHER="2")
+    asked = {name for kind, name in record["libraries"] if kind in ("variable", "environment")}
+    assert not asked & {"", "OLDPWD", "OTHER", "OWN"} and names(record, "variable") == ["OWN"]
+
+
 def test_a_programs_modules_are_loaded_by_each_step(tmp_path):
     (tmp_path / "far").mkdir()
     (tmp_path / "far/sizes.py").write_text("")
@@ -104,6 +112,17 @@ UNFOLLOWED = {
     "open('/proc/uptime').read()": "it reads /proc/uptime",
     "open('a.txt').read(); open('a.txt', 'a').write('')": "it changes {folder}/a.txt, which it also reads",
 }
+
+
+def test_a_library_may_look_for_shared_libraries_as_pytorch_does(tmp_path):
+    """Python runs ldconfig for it. A program's own search, and another program that a library runs, is not followed."""
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    (site / "looks.py").write_text("from ctypes.util import find_library\nFOUND = find_library('m')\n")
+    (site / "runs.py").write_text("import subprocess\nsubprocess.run(['true'])\n")
+    own = "from ctypes.util import find_library; find_library('m')"
+    records = watched(tmp_path, "import looks", "import runs", own, PYTHONPATH=str(site))
+    assert [record["unfollowed"] for record in records] == [[], ["it runs a program"], ["it runs a program"]]
 
 
 @pytest.mark.parametrize("program", UNFOLLOWED)

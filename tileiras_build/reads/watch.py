@@ -29,6 +29,8 @@ from .record import Read, Record, describe, render_block
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 _METADATA = "importlib/metadata/__init__.py"
+_OURS = "TILEIRAS_"  # how the variables begin that this package itself looks at
+_FINDING = "/ctypes/util.py"
 _EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
 _WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
@@ -172,7 +174,7 @@ class Watch:
             self._made.add(os.path.abspath(os.fsdecode(arguments[_MAKING[event]])))
         elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
             self.file(arguments[0])
-        elif event in _UNFOLLOWED:
+        elif event in _UNFOLLOWED and not _is_search_of_shared_library():
             self._unfollowed[_UNFOLLOWED[event]] = None
 
     def file(self, path: str, kind: str = "contents") -> None:
@@ -215,6 +217,8 @@ class Watch:
         """The program asks for a variable of the environment."""
         if not self.active or name in self._set or name in _PLACES and _is_about_places(self._loading):
             return
+        if not name.startswith(_OURS) and _asking().startswith(PACKAGE):
+            return  # it hands all of them on to ptxas
         self._note("variable", name)
 
     def assigned(self, name: str) -> None:
@@ -223,7 +227,7 @@ class Watch:
 
     def whole_environment(self) -> None:
         """The program looks at all variables."""
-        if self.active:
+        if self.active and not _asking().startswith(PACKAGE):
             self._note("environment", "")
 
     # ---- how it is kept
@@ -355,13 +359,24 @@ def _standard_callers() -> list[FrameType]:
     return found
 
 
+def _asking() -> str:
+    """The file of the code that asks, of the program's, a library's or this package's."""
+    return next((frame.f_code.co_filename for frame in _callers() if not _is_of_python(frame)), "")
+
+
 def _is_for_library(name: str) -> bool:
     """Whether it is a library's file, or a library asks, and not for the source of a module that each step loads anew."""
     if is_installed(name):
         return True
-    asking = next((frame.f_code.co_filename for frame in _callers() if not _is_of_python(frame)), "")
+    asking = _asking()
     by_library = is_installed(asking) and not asking.startswith(PACKAGE)
     return by_library and not name.endswith(".py")
+
+
+def _is_search_of_shared_library() -> bool:
+    """Whether an installed library asks Python where a shared library is, as PyTorch's import does, for which Python runs ldconfig.
+    The system's linker would find the same by the name alone, and of what it looks at nothing is noted either."""
+    return _is_for_library("") and any(frame.f_code.co_filename.endswith(_FINDING) for frame in _standard_callers())
 
 
 def _kind_of_stat() -> str:
