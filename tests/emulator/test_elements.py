@@ -128,3 +128,16 @@ def test_the_import_of_llvm_takes_more_than_a_translation(results, monkeypatch):
     monkeypatch.setattr(elements, "is_imported", lambda: True)
     numerics.extreme("max", x, x)
     assert results[-1] is not None
+
+
+def test_what_a_process_before_has_kept_is_used_earlier(monkeypatch):
+    asked = []
+    monkeypatch.setattr(elements, "_done", Counter())
+    monkeypatch.setattr(elements, "is_imported", lambda: False)
+    allow(monkeypatch, COUNT * elements.KEPT)
+    x = np.ones(COUNT, np.float32)
+    for kept, expected in ((None, [True] * 3), (lambda *_: 0, [False])):
+        monkeypatch.setattr(elements, "_kept", lambda *given, kept=kept: (asked.append(given), kept)[1])
+        monkeypatch.setattr(elements, "_code", elements._kept)
+        assert [elements.apply("add", x, x) is None for _ in expected] == expected
+    assert {*asked} == {("add", (True, True))} and len(asked) == 3

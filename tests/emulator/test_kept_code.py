@@ -25,7 +25,7 @@ print(compiled({TEXT!r}.replace("AMOUNT", sys.argv[1]), "given", 0, 1, NUMBER)(1
 def folder(monkeypatch, tmp_path):
     """Where it is kept. This process has asked nobody for anything."""
     monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(tmp_path / "cache"))
-    for known in (kept_code.host, kept_code._key_of_host):
+    for known in (kept_code.host, kept_code.noted_host, kept_code._key_of_host):
         monkeypatch.setattr(kept_code, known.__name__, kept_code.lru_cache(known.__wrapped__))
     return tmp_path / "cache" / f"local-{os.geteuid()}"
 
@@ -142,13 +142,18 @@ def test_processes_that_make_it_at_once(folder):
     assert len(records(folder)) == 2 and run() == (11, False)
 
 
+def forget() -> None:
+    for known in (kept_code.host, kept_code.noted_host, kept_code._key_of_host):
+        getattr(known, "cache_clear", int)()
+
+
 CHANGES = {
     "the CPU": lambda patch: patch.setattr(kept_code, "processor", lambda: (1, 2, 3)),
     "LLVM is elsewhere": lambda patch: patch.setattr(kept_code, "PathFinder", FoundElsewhere),
     "LLVM": lambda patch: patch.setattr(kept_code, "_state_of", lambda file: [1, 2, 3, 4]),
     "our code": lambda patch: patch.setattr(kept_code, "_code_here", lambda: "other"),
-    "the CPU's name": lambda patch: patch.setattr(kept_code, "host", renamed(kept_code.host())),
-    "the CPU's features": lambda patch: patch.setattr(kept_code, "host", without_avx(kept_code.host())),
+    "the CPU's name": lambda patch: say(patch, kept_code.host()._replace(name="x86-64")),
+    "the CPU's features": lambda patch: say(patch, kept_code.host()._replace(features="-avx,-avx512f,-avx2")),
 }
 
 
@@ -161,12 +166,9 @@ class FoundElsewhere:
         return Spec
 
 
-def renamed(host):
-    return lambda: host._replace(name="x86-64")
-
-
-def without_avx(host):
-    return lambda: host._replace(features=host.features.replace("+avx", "-avx"))
+def say(patch, host):
+    patch.setattr(kept_code, "host", kept_code.lru_cache(lambda: host))
+    patch.setattr(kept_code, "noted_host", lambda: host)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -174,12 +176,11 @@ def test_it_is_made_anew_after_a_change_of(change, folder, made, monkeypatch):
     assert (added(), added()) == (11, 11) and len(made) == 1
     with monkeypatch.context() as patch:
         CHANGES[change](patch)
-        kept_code._key_of_host.cache_clear()
-        getattr(kept_code.host, "cache_clear", int)()
+        forget()
         assert (added(), added()) == (11, 11) and len(made) == 2
-    kept_code._key_of_host.cache_clear()
-    kept_code.host.cache_clear()
-    assert added() == 11 and len(made) == 2
+    forget()
+    # Where LLVM is not as it was noted it is asked before anything is looked for.
+    assert added() == 11 and len(made) == (3 if change == "LLVM" else 2)
 
 
 def test_code_that_is_changed_while_a_process_runs_is_not_what_it_runs(folder, made, monkeypatch):
@@ -202,7 +203,7 @@ def test_all_code_that_makes_it_counts(monkeypatch, tmp_path):
     (tmp_path / "jit.py").unlink()
     assert kept_code._code_here() is None
     seen = {
-        path.name for path in CODE.glob("*.py") if "kept_code" in path.read_text() or "object_code" in path.read_text()
+        path.name for path in CODE.glob("*.py") if "object_code" in path.read_text() or "executable" in path.read_text()
     }
     assert seen <= {*kept_code._CODE}
 
@@ -217,7 +218,7 @@ def test_where_code_can_only_be_put_by_llvm_nothing_is_kept(folder, made, monkey
 def test_where_the_system_executes_nothing_that_was_written_llvm_is_asked(folder, made, monkeypatch):
     executable.processor()
     monkeypatch.setattr(executable, "load", lambda code: None)
-    assert (added(), added()) == (11, 11) and len(made) == 3
+    assert (added(), added()) == (11, 11) and len(made) == 4
 
 
 def test_code_that_is_not_in_one_piece_is_llvm_s(folder, made):
@@ -234,3 +235,22 @@ def test_what_llvm_says_of_the_cpu_is_what_is_kept(folder):
     (host,) = (json.loads(records(folder)[name][32:]) for name in records(folder).keys() - codes(folder))
     assert host[:2] == [llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
     assert any("llvm" in file for file, _ in host[2])
+
+
+def test_what_is_kept_is_found_without_llvm(folder, made):
+    shape = "given", 0, 1, jit.NUMBER
+    assert jit.kept(TEXT.replace("AMOUNT", "10"), *shape) is None and not made
+    added()
+    function = jit.kept(TEXT.replace("AMOUNT", "10"), *shape)
+    assert function is not None and function(5) == 15 and jit.kept(TEXT.replace("AMOUNT", "11"), *shape) is None
+    assert len(made) == 1
+
+
+def test_what_is_noted_is_of_this_code_and_this_cpu(folder, monkeypatch):
+    assert not kept_code.is_noted("one")
+    kept_code.note("one")
+    assert kept_code.is_noted("one") and not kept_code.is_noted("other")
+    monkeypatch.setattr(kept_code, "_state_of_emulator", lambda: ("changed",))
+    assert not kept_code.is_noted("one")
+    monkeypatch.undo()
+    assert not kept_code.is_noted("one")

@@ -1,5 +1,7 @@
 """Products by machine code: the bits that BLAS and NumPy leave, wherever the sums and the factors are."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from test_chains import TWO_BY_TWO, A, B
@@ -147,3 +149,23 @@ def test_what_is_not_for_it(kind, left, right, calls):
 def test_a_process_that_multiplies_little_does_not_ask_llvm(monkeypatch):
     monkeypatch.setattr(machine_code, "_multiplied", 0)
     assert not machine_code.is_worth_it(machine_code.BEFORE) and machine_code.is_worth_it(1)
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Of this process nobody knows anything."""
+    monkeypatch.setattr(machine_code, "_multiplied", 0)
+    for name in ("_is_kept", "_note"):
+        monkeypatch.setattr(machine_code, name, lru_cache(getattr(machine_code, name).__wrapped__))
+
+
+def test_a_process_asks_earlier_where_one_before_has_multiplied_enough(fresh, monkeypatch):
+    notes: set[str] = set()
+    monkeypatch.setattr(machine_code.kept_code, "note", notes.add)
+    monkeypatch.setattr(machine_code.kept_code, "is_noted", lambda what: what in notes)
+    assert not machine_code.is_worth_it(machine_code.BEFORE) and not notes
+    assert machine_code.is_worth_it(1) and len(notes) == 1
+    monkeypatch.setattr(machine_code, "_multiplied", machine_code.KEPT)
+    assert not machine_code.is_ready()
+    machine_code._is_kept.cache_clear()
+    assert machine_code.is_worth_it(1)

@@ -17,11 +17,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from .jit import address, compiled, has, is_imported
+from .jit import address, compiled, has, is_imported, kept
 
 LANES = 8  # of a vector of float32
 FEWEST = 4096  # elements for which a call pays
 IMPORT = 8  # translations in the time of LLVM's import
+KEPT = 16  # translations that were kept are read in the time of one
 _done: Counter[str] = Counter()  # elements of operations that NumPy has done, in this process
 
 
@@ -46,23 +47,29 @@ def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
     size, shape = largest.size, largest.shape
     if size < FEWEST or size % LANES:
         return None
-    operation = OPERATIONS[name]
-    if _done[name] <= operation.before * (1 if is_imported() else IMPORT):
-        _done[name] += size
+    alike = tuple(operand.shape == shape for operand in operands)
+    if not _is_worth_it(name, alike, size):
         return None
     given: list[np.ndarray] = []
-    alike: list[bool] = []
-    for operand in operands:
-        is_alike = operand.shape == shape
+    for operand, is_alike in zip(operands, alike):
         if operand.dtype != np.float32 or not (operand.flags.c_contiguous if is_alike else operand.ndim == 0):
             return None
         given.append(np.asarray(operand))
-        alike.append(is_alike)
+    operation = OPERATIONS[name]
     if operation.feature and not has(operation.feature):
         return None
     out = np.empty(shape, operation.result)
-    bad = _code(name, tuple(alike))(address(out), *map(address, given), size // LANES)
+    bad = _code(name, alike)(address(out), *map(address, given), size // LANES)
     return None if bad else out
+
+
+def _is_worth_it(name: str, alike: tuple[bool, ...], size: int) -> bool:
+    """Whether this process has done an operation often enough before it does it for so many elements more."""
+    before, done = OPERATIONS[name].before, _done[name]
+    if done > before * (1 if is_imported() else IMPORT) or (done > before // KEPT and _kept(name, alike) is not None):
+        return True
+    _done[name] += size
+    return False
 
 
 # What makes a vector after the other; ``before`` is what all of them need.
@@ -103,10 +110,22 @@ _NUMBER = """  %x{i}.one = load {type}, ptr %in{i}, align 1
 
 @lru_cache
 def _code(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
+    return _kept(name, alike) or compiled(_text(name, alike), *_shape(name))
+
+
+@lru_cache
+def _kept(name: str, alike: tuple[bool, ...]) -> Callable[..., int] | None:
+    return kept(_text(name, alike), *_shape(name))
+
+
+def _shape(name: str) -> tuple[str, int, int, type]:
+    return "apply", 1 + OPERATIONS[name].operands, 1, ctypes.c_int64
+
+
+def _text(name: str, alike: tuple[bool, ...]) -> str:
     operation = OPERATIONS[name]
     given = [Given("float", is_alike) for is_alike in alike]
-    text = loop("apply", "noalias", given, operation.text, TYPES[operation.result])
-    return compiled(text + DECLARATIONS, "apply", 1 + operation.operands, 1, ctypes.c_int64)
+    return loop("apply", "noalias", given, operation.text, TYPES[operation.result]) + DECLARATIONS
 
 
 @dataclass(frozen=True)

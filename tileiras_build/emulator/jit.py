@@ -21,21 +21,37 @@ _kept: list[ExecutionEngine] = []  # the engines whose code is in use
 
 def compiled(text: str, name: str, pointers: int, numbers: int, result: type | None = None) -> Callable[..., int]:
     """The function ``name`` of a module of IR, which takes so many pointers and then so many i64."""
-    place = _place_of(text, name) or _place_by_engine(text, name)
+    place = _place_of_kept(text, name) or _place_of_made(text, name) or _place_by_engine(text, name)
+    return _function_at(place, pointers, numbers, result)
+
+
+def kept(text: str, name: str, pointers: int, numbers: int, result: type | None = None) -> Callable[..., int] | None:
+    """The same where a process before has made it; LLVM is not asked."""
+    place = _place_of_kept(text, name)
+    return None if place is None else _function_at(place, pointers, numbers, result)
+
+
+def _function_at(place: int, pointers: int, numbers: int, result: type | None) -> Callable[..., int]:
     return ctypes.CFUNCTYPE(result, *[POINTER] * pointers, *[NUMBER] * numbers)(place)
 
 
-def _place_of(text: str, name: str) -> int | None:
-    """Where the function is, made by a process before if one has made it; None where code can only be put there by LLVM."""
+def _place_of_kept(text: str, name: str) -> int | None:
+    image = kept_code.find(text, name)
+    return None if image is None else _place_of(image)
+
+
+def _place_of_made(text: str, name: str) -> int | None:
+    """Where a function is that LLVM makes for this process and the next ones; None where code can only be put there by LLVM."""
     if not executable.IS_POSSIBLE:
         return None
-    image = kept_code.find(text, name)
+    image = object_code.image_of(_machine(reloc="pic", codemodel="small").emit_object(_module(text)), name)
     if image is None:
-        made = _machine(reloc="pic", codemodel="small").emit_object(_module(text))
-        image = object_code.image_of(made, name)
-        if image is None:
-            return None
-        kept_code.keep(text, name, image)
+        return None
+    kept_code.keep(text, name, image)
+    return _place_of(image)
+
+
+def _place_of(image: object_code.Image) -> int | None:
     place = executable.load(image.code)
     return None if place is None else place + image.entry
 

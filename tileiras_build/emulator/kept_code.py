@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -39,33 +40,67 @@ class Host(NamedTuple):
 @lru_cache
 def host() -> Host:
     """What LLVM says of this CPU; LLVM is asked where no process before has noted it."""
-    store, key = local_store(), _key_of_host()
-    data = None if store is None or key is None else store.find(key)
-    if data is not None and (found := Host(*json.loads(data))).is_current():
-        return found
-    found = _asked()
-    if store is not None and key is not None and found.is_current():
-        store.keep(key, json.dumps(found).encode())
+    found = noted_host()
+    if found is None:
+        found = _asked()
+        store, key = local_store(), _key_of_host()
+        if store is not None and key is not None and found.is_current():
+            store.keep(key, json.dumps(found).encode())
     return found
 
 
-def find(text: str, name: str) -> Image | None:
-    """The code of the function ``name`` of a text, if it is kept."""
-    store, key = local_store(), _key(text, name)
+@lru_cache
+def noted_host() -> Host | None:
+    """What a process before has noted that LLVM says of this CPU."""
+    store, key = local_store(), _key_of_host()
     data = None if store is None or key is None else store.find(key)
+    found = None if data is None else Host(*json.loads(data))
+    return found if found is not None and found.is_current() else None
+
+
+def find(text: str, name: str) -> Image | None:
+    """The code of the function ``name`` of a text, if it is kept. LLVM is not asked."""
+    data = _found("machine code", text, name)
     return None if data is None else Image.unpacked(data)
 
 
 def keep(text: str, name: str, image: Image) -> None:
     """Keep it."""
-    store, key = local_store(), _key(text, name)
-    if store is not None and key is not None:
-        store.keep(key, image.packed())
+    _kept(image.packed(), "machine code", text, name)
 
 
-def _key(text: str, name: str) -> str | None:
-    known = _key_of_host()
-    return None if known is None or not host().is_current() else key_of("machine code", text, name, known, *host())
+def is_noted(what: str) -> bool:
+    """Whether a process before has noted something of the machine code of this emulator; LLVM is not asked."""
+    return _found("note", what, _state_of_emulator()) is not None
+
+
+def note(what: str) -> None:
+    """Note it, for the next processes."""
+    _kept(b"", "note", what, _state_of_emulator())
+
+
+def _found(*parts: object) -> bytes | None:
+    store, cpu = local_store(), noted_host() if host.cache_info().currsize == 0 else host()
+    if store is None or cpu is None or not cpu.is_current():
+        return None
+    return store.find(_key(cpu, parts))
+
+
+def _kept(data: bytes, *parts: object) -> None:
+    store = local_store()
+    if store is not None and _key_of_host() is not None and host().is_current():
+        store.keep(_key(host(), parts), data)
+
+
+def _key(cpu: Host, parts: Sequence[object]) -> str:
+    return key_of("kept code", _key_of_host(), *cpu, *parts)
+
+
+@lru_cache
+def _state_of_emulator() -> tuple:
+    """What changes with any of its code."""
+    with os.scandir(os.path.dirname(__file__)) as found:
+        return tuple(sorted((one.name, *_state_of(one.path)) for one in found if one.name.endswith(".py")))
 
 
 @lru_cache

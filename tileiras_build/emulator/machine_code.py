@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from . import kept_code
 from .exact_sums import Ratios
 from .jit import address
 from .packing import COLUMNS, ROWS, Matrices, Side, places_of
 from .tiles import PIECE, adder, tile_of
 
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
+KEPT = 1 << 23  # the same where processes before have asked it, and kept what it makes
 TOGETHER = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
 NEAR = 3 << 13  # bytes of rows of A that stay in a first-level cache
 
@@ -84,12 +86,24 @@ def is_worth_it(multiplications: int) -> bool:
     """Whether a process that will multiply so many times more has multiplied enough in all."""
     global _multiplied
     _multiplied += multiplications
+    if _multiplied > BEFORE:
+        _note()
     return is_ready()
 
 
 def is_ready() -> bool:
     """Whether the process has multiplied enough."""
-    return _multiplied > BEFORE
+    return _multiplied > BEFORE or (_multiplied > KEPT and _is_kept())
+
+
+@lru_cache
+def _is_kept() -> bool:
+    return kept_code.is_noted(__name__)
+
+
+@lru_cache
+def _note() -> None:
+    kept_code.note(__name__)
 
 
 def add(
