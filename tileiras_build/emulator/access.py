@@ -12,7 +12,7 @@ from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from .selection import Selection, bias_of
-from .shapes import distinct, each
+from .shapes import are_all, distinct, each, is_any
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
 WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
@@ -119,7 +119,7 @@ class Site:
         if addresses.size == 0:
             return []
         bad = (addresses & np.uint64(self.align)) != 0
-        if bad.any():
+        if is_any(bad):
             self.blame(
                 group,
                 bad if bad.ndim else bad[()],
@@ -129,13 +129,13 @@ class Site:
                 MISALIGNED,
             )
         window = addresses >> np.uint64(56)
-        if window.any():
+        if is_any(window):
             return self.locate_windows(group, addresses, window, selection)
         index = machine.memory.locate(addresses)
         known = index >= 0
         ends = np.array([r.base + r.size for r in machine.memory.regions] or [0], np.uint64)
         known &= addresses + np.uint64(self.bytes) <= ends[np.maximum(index, 0)]
-        if not known.all():
+        if not are_all(known):
             bad = ~known
             outside = bad if bad.ndim else bad[()]
             self.blame(group, outside, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
@@ -158,7 +158,7 @@ class Site:
             self.blame(group, window != 0, "not a global address", addresses, selection)
         for tag in distinct(window):
             mask = window == tag
-            whole = mask.all()
+            whole = are_all(mask)
             low = addresses & np.uint64((1 << 56) - 1)
             part = {1: "shared", 2: "local", 4: "param", 0: "global"}.get(int(tag))
             if part is None:
@@ -256,7 +256,7 @@ class Site:
             self.blame(group, rank >= clusters.size, "address outside the cluster's shared memory", address, selection)
         target = clusters.of_rank(cta, rank)
         other = target != cta
-        if other.any():
+        if is_any(other):
             self.check_remote(group, other, target, address, selection)
         return Place(machine.shared_view, offset.astype(np.int64), target * machine.shared_size)
 
@@ -267,7 +267,7 @@ class Site:
         ):
             self.blame(group, other, "shared memory of another CTA in a .shared::cta access", address, selection)
         gone = ~group.machine.clusters.alive(target)
-        if gone.any():
+        if is_any(gone):
             self.blame(group, gone, "shared memory of a CTA that has exited", address, selection)
 
     def in_local(self, group, address, selection) -> Place:
@@ -290,7 +290,7 @@ class Site:
     # -- reading -------------------------------------------------------------------------------------
     def load(self, group, address, mask=None):
         """A tuple of ``count`` values (unsigned, ``size`` bytes each); zeros where the mask is off."""
-        if mask is not None and not (mask.all() if np.ndim(mask) else mask):
+        if mask is not None and not (are_all(mask) if np.ndim(mask) else mask):
             return self.load_some(group, address, mask)
         if self.space == "param":
             return self.load_param(group, address)
@@ -360,7 +360,7 @@ class Site:
     def store(self, group, address, values, mask=None):
         """Write ``count`` values; where several threads write one place, the last one's value stays."""
         selection = None
-        if mask is not None and not (mask.all() if np.ndim(mask) else mask):
+        if mask is not None and not (are_all(mask) if np.ndim(mask) else mask):
             selection = Selection(group, mask)
             if not len(selection.rows):
                 return

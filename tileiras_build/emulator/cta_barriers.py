@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .group import Group, pick
-from .shapes import distinct
+from .shapes import are_all, distinct, is_any
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -31,7 +31,7 @@ class CtaBarriers:
         group.pc = after
         count = None if count is None else int(np.ravel(count)[0])
         whole = group.whole and count in (None, self.machine.threads)
-        if whole and not self.arrived[group.cta[:, 0], barrier].any():
+        if whole and not is_any(self.arrived[group.cta[:, 0], barrier]):
             return self._pass(group, red, predicate)
         self._note(group, barrier, count or 0, red, predicate)
         if waits:
@@ -74,7 +74,7 @@ class CtaBarriers:
         living = machine.alive.reshape(machine.ctas, machine.threads).sum(axis=1)
         needed = np.where(self.needed > 0, self.needed, living[:, None])
         done = (self.arrived > 0) & (self.arrived >= needed)
-        if not done.any():
+        if not is_any(done):
             return
         machine.waits.changes += 1
         released = self._taken_out(done)
@@ -95,10 +95,10 @@ class CtaBarriers:
         still, released = [], []
         for group, barrier, red in self.blocked:
             ready = done[group.cta, barrier]
-            if not ready.any():
+            if not is_any(ready):
                 still.append((group, barrier, red))
                 continue
-            if not ready.all():
+            if not are_all(ready):
                 rest, part = group.take(~ready), group.take(ready)
                 rest.pc = part.pc = group.pc
                 still.append((rest, barrier, red))

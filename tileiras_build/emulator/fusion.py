@@ -19,6 +19,7 @@ from .elements import OPERATIONS
 from .expressions import KINDS, NotFusedError, Program
 from .jit import address, addresses, identities
 from .lifetimes import VARIABLE, with_deletions
+from .shapes import is_any
 
 FEWEST = 12  # passes of NumPy over its numbers that a run has to save
 SEVERAL = 3  # passes, or more, that NumPy takes for these
@@ -124,7 +125,7 @@ class Run:
             for number, wanted in zip(self.as_made, self.wanted)
         ]
         del keep, room
-        return self.repaired(out, values, bad, shape) if bad.any() else out
+        return self.repaired(out, values, bad, shape) if is_any(bad) else out
 
     def given_at(self, values: tuple, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]] | None:
         """(addresses of all values, steps, arrays to be kept until they have been used); None where the lines have to be run."""

@@ -21,6 +21,7 @@ from . import kept_code
 from .exact_sums import Ratios
 from .jit import address
 from .packing import COLUMNS, ROWS, Matrices, Side, places_of
+from .shapes import is_any
 from .tiles import PIECE, adder, tile_of
 
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
@@ -115,7 +116,7 @@ def add(
     steps): of each matrix and step, what its sums in float64 are wrong by at most; 0 where all are exact. All numbers are finite.
     """
     shapes = [side.shape for side in steps[0]]
-    is_checked = bool(errors.any())
+    is_checked = is_any(errors)
     tile = tile_of(layout.rows.shape[1], len(layout.columns))
     chunk = max(NEAR // (8 * tile.rows * shapes[0][2] * len(steps)), 1) * tile.fours
     size = len(steps) * sum(8 * rows * k for _, rows, k in shapes)  # bytes of the factors of one matrix
@@ -131,7 +132,7 @@ def add(
         count = min(each, layout.stack - first)
         a.pack(first, count)
         b.pack(first, count)
-        is_doubtful = is_checked and bool(errors[first : first + count].any())
+        is_doubtful = is_checked and is_any(errors[first : first + count])
         for ratio in ratios if is_doubtful else ():
             ratio.measure()
         known = [ratio.address for ratio in ratios] if is_doubtful else [None] * 2

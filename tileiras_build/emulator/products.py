@@ -23,6 +23,7 @@ import numpy as np
 from . import machine_code, numerics, packing, tiles
 from .factors import FEW, Factor, find_extremes
 from .formats import f32, f64
+from .shapes import are_all, is_any
 
 SMALLEST_NORMAL = 2.0**-126  # of float32
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
@@ -86,9 +87,9 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
     for factors in zip(*steps):
         find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
-    if not np.isfinite(errors).all():
+    if not are_all(np.isfinite(errors)):
         return None
-    if errors.any():
+    if is_any(errors):
         errors = np.where(_are_surely_exact(steps), 0.0, errors)
     return np.broadcast_to(errors, (stack, len(steps)))
 
@@ -210,7 +211,7 @@ class _Way:
     def possible_errors(self, left: Factor, right: Factor) -> np.ndarray | None:
         """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1)."""
         exact = _are_exact_sums(left, right)
-        if exact.all():
+        if are_all(exact):
             return None
         return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
 
@@ -227,13 +228,13 @@ class _Way:
         if self.type is f32:
             return room
         errors = None if self.errors is None else self.errors[stack if len(self.errors) > 1 else slice(1)]
-        if errors is None or not errors.any():
+        if errors is None or not is_any(errors):
             np.copyto(out, room, casting="same_kind")
             return out
         error = errors[:, None, None]
         np.subtract(room, error, out=out, casting="same_kind")
         np.add(room, error, out=other, casting="same_kind")
-        if np.not_equal(out, other, out=near).any():
+        if is_any(np.not_equal(out, other, out=near)):
             _correct(out, room, near, a, self.columns)
         return out
 
@@ -266,7 +267,7 @@ def round_sums(terms: np.ndarray) -> np.ndarray:
         total, error = numerics.two_sum(total, term)
         lost |= error != 0
     out = total.astype(f32)
-    if lost.any():
+    if is_any(lost):
         out[lost] = _round_inexact(terms[:, lost])
     return out
 

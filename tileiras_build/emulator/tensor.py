@@ -21,6 +21,7 @@ from .chunks import are_equal, gather
 from .descriptor import CHUNK
 from .faults import EmulatorFault
 from .products import BY_BLAS
+from .shapes import are_all, is_any
 
 LANES, COLUMNS, GRANULE = 128, 512, 32
 POISON = np.uint32(0xFFFFFFFF)
@@ -50,7 +51,7 @@ def _meet(one, other, count: int) -> bool:
     """Whether two indices of ``count`` things have one in common."""
     mark = np.zeros(count, bool)
     mark[one] = True
-    return bool(mark[other].any())
+    return is_any(mark[other])
 
 
 class Span:
@@ -67,6 +68,9 @@ class Span:
     def of(self, table: np.ndarray) -> np.ndarray:
         """The part of a (CTAs, 2, columns) table."""
         return table[self.ctas, self.halves, self.first : self.last]
+
+    def meets_columns(self, other: Span) -> bool:
+        return self.first < other.last and other.first < self.last
 
     def overlaps(self, other: Span, ctas: int) -> bool:
         if self.first >= other.last or other.first >= self.last:
@@ -140,7 +144,7 @@ class Source:
         assert issued is not None  # an operation is carried out once
         if not (machine_code.is_ready() and are_equal(self.machine.shared, self.starts, self.chunks, issued)):
             changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
-            if changed.any():
+            if is_any(changed):
                 why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
                 fault(self.machine, self.ins, why, self.ctas[int(np.argmax(changed))])
         return issued[..., None].view(np.uint8)
@@ -163,6 +167,10 @@ class TensorMemory:
         # Which warps have something in these tables, if any has.
         self.marked = {id(table): np.zeros((ctas, warps), bool) for table in (self.loading, self.storing)}
         self.are_marked = dict.fromkeys(self.marked, False)
+        # What is not in these tables yet: a wait often takes it back at once.
+        self.notes: dict[int, list[tuple[np.ndarray, np.ndarray, Span]]] = {number: [] for number in self.marked}
+        self.apart: dict[tuple[int, ...], tuple] = {}  # see ``are_apart``
+        self.uses: dict[tuple, int] = {}  # how many queued operations use a span, by the table and its key
         self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # of CTAs, see ``of_ctas``
         self.queue: list[Operation] = []
         self.issued = 0  # operations so far, the last of which are the queue
@@ -192,7 +200,7 @@ class TensorMemory:
         free = (self.owner[ctas] == FREE).all(axis=0).reshape(-1, GRANULE).all(axis=1)
         need = columns // GRANULE
         for start in range(len(free) - need + 1):
-            if free[start : start + need].all():
+            if are_all(free[start : start + need]):
                 return start * GRANULE
         return FREE
 
@@ -211,12 +219,14 @@ class TensorMemory:
         if start >= COLUMNS or len(held) != columns or held[0] != start:
             fault(self.machine, ins, f"no allocation of {columns} columns starts at this address", cta, tid, start)
         span = Span(cta, start, columns)
-        if self.queue and (span.of(self.writing).any() or span.of(self.reading).any()):
+        if self.queue and (is_any(span.of(self.writing)) or is_any(span.of(self.reading))):
             fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
-        if self.are_marked[id(self.loading)] and self.loading[cta, :, :, start : start + columns].any():
+        for table in (self.loading, self.storing):
+            self.enter(table)
+        if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
             why = "a tcgen05.ld of these columns has not been waited for"
             fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
-        if self.are_marked[id(self.storing)] and self.storing[cta, :, :, start : start + columns].any():
+        if self.are_marked[id(self.storing)] and is_any(self.storing[cta, :, :, start : start + columns]):
             fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
         self.allocated.clear()
@@ -234,7 +244,7 @@ class TensorMemory:
         if (key := span.key if ctas is None else None) in self.allocated:
             return
         inside = span.first >= 0 and span.last <= COLUMNS
-        if inside and (self.owner[span.ctas, span.first : span.last] != FREE).all():
+        if inside and are_all(self.owner[span.ctas, span.first : span.last] != FREE):
             if key is not None:
                 self.allocated.add(key)
             return
@@ -247,15 +257,41 @@ class TensorMemory:
 
     def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         """Warps access columns, and have not waited."""
+        self.notes[id(table)].append((ctas, warps, span))
+
+    def are_apart(self, some: tuple[np.ndarray, np.ndarray], others: tuple[np.ndarray, np.ndarray]) -> bool:
+        """Whether no warp (CTAs, warps) is among both."""
+        key = id(some[0]), id(some[1]), id(others[0]), id(others[1])
+        if (found := self.apart.get(key)) is None:
+            one, other = (set(zip(*(part.tolist() for part in warps))) for warps in (some, others))
+            found = self.apart[key] = (
+                one.isdisjoint(other),
+                some,
+                others,
+            )  # kept, so that nothing else gets their identities
+        return found[0]
+
+    def enter(self, table: np.ndarray) -> None:
+        """Let a table have all that has been noted."""
+        notes = self.notes[id(table)]
+        for note in notes:
+            self._enter(table, *note)
+        notes.clear()
+
+    def _enter(self, table: np.ndarray, ctas, warps, span: Span) -> None:
         table[ctas, warps, span.halves, span.first : span.last] = True
         self.marked[id(table)][ctas, warps] = self.are_marked[id(table)] = True
 
     def waited(self, table: np.ndarray, ctas, warps) -> None:
         """Warps have waited for their accesses."""
+        if notes := self.notes[id(table)]:
+            notes[:] = [note for note in notes if note[0] is not ctas or note[1] is not warps]
+            if not all(self.are_apart((ctas, warps), note[:2]) for note in notes):
+                self.enter(table)
         if self.are_marked[id(table)]:
             marked = self.marked[id(table)]
             table[ctas, warps] = marked[ctas, warps] = False
-            self.are_marked[id(table)] = bool(marked.any())
+            self.are_marked[id(table)] = is_any(marked)
 
     def numbers(self, span: Span) -> np.ndarray:
         """The CTAs of a span."""
@@ -263,11 +299,13 @@ class TensorMemory:
 
     def require_quiet(self, ins, span: Span, ctas, table, why: str) -> None:
         """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
+        if (notes := self.notes.get(id(table))) and any(note[2].meets_columns(span) for note in notes):
+            self.enter(table)
         if not self.are_marked.get(id(table), True):
             return
         at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
         found = table[(*at, slice(span.first, span.last))]
-        if found.any():
+        if is_any(found):
             rows = np.atleast_1d(np.asarray(self.numbers(span) if ctas is None else ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
             finding = "load-not-waited" if table is self.loading else None
@@ -276,9 +314,9 @@ class TensorMemory:
     # -- the queue -----------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:
         for span in operation.writes:
-            span.add(self.writing, 1)
+            self.use(self.writing, span, 1)
         for span in operation.reads:
-            span.add(self.reading, 1)
+            self.use(self.reading, span, 1)
         self.queue.append(operation)
         self.issued += 1
 
@@ -347,9 +385,19 @@ class TensorMemory:
 
     def complete(self, operation: Operation) -> None:
         for span in operation.writes:
-            span.add(self.writing, -1)
+            self.use(self.writing, span, -1)
         for span in operation.reads:
-            span.add(self.reading, -1)
+            self.use(self.reading, span, -1)
+
+    def use(self, table: np.ndarray, span: Span, more: int) -> None:
+        """Count one operation more, or less, that writes or reads a span: a table counts the same span once."""
+        if span.key is None:
+            return span.add(table, more)
+        key = id(table), span.key
+        before = self.uses.get(key, 0)
+        self.uses[key] = after = before + more
+        if not (before and after):
+            span.add(table, more)
 
 
 def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
@@ -366,7 +414,7 @@ def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
     rank = clusters.rank(ctas)
     even, odd = clusters.of_rank(ctas, rank & ~1), clusters.of_rank(ctas, rank | 1)
-    if not (clusters.alive(even) & clusters.alive(odd)).all():
+    if not are_all(clusters.alive(even) & clusters.alive(odd)):
         fault(machine, ins, "the peer CTA has exited", ctas[0])
     return even, odd
 
@@ -380,6 +428,6 @@ def key_of(rows) -> object:
 
 def rows_of(ctas: np.ndarray):
     """CTA numbers as an index: a slice where they follow each other, which makes views instead of copies."""
-    if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and (ctas[1:] > ctas[:-1]).all():
+    if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and are_all(ctas[1:] > ctas[:-1]):
         return slice(int(ctas[0]), int(ctas[-1]) + 1)
     return ctas

@@ -16,7 +16,7 @@ from .. import chunks, machine_code, tensor_map
 from ..counting import count_bulk
 from ..faults import OTHER, OUT_OF_BOUNDS, EmulatorFault
 from ..memory import Region
-from ..shapes import is_any
+from ..shapes import are_all, is_any
 from ..tensor import rows_of
 from ..watch import flight_of
 from .mbarrier import change
@@ -81,7 +81,7 @@ class Dense:
     def of(bias: np.ndarray, start: int, count: int) -> Dense | None:
         """Those of CTAs of which each has one; else None."""
         steps = bias[1:] - bias[:-1]
-        return Dense(bias, start, count) if (steps > 0).all() or len(bias) == len(set(bias.tolist())) else None
+        return Dense(bias, start, count) if are_all(steps > 0) or len(bias) == len(set(bias.tolist())) else None
 
 
 @lru_cache(maxsize=1024)
@@ -115,7 +115,7 @@ class Elements:
             row += at * tensor.strides[d - 1]
         self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
         self.valid = alive[:, :, None] & inside[:, None, :]
-        self.all = bool(alive.all() and inside.all())
+        self.all = are_all(alive) and are_all(inside)
 
     @staticmethod
     def places(tensor, coordinates):
@@ -189,7 +189,7 @@ class Copy:
     def kept(self, member):
         """Which copies belong to threads of a mask, or None where none does."""
         keep = member[self.flat]
-        return keep if keep.any() else None
+        return keep if is_any(keep) else None
 
     def watch_issue(self, machine):
         if machine.race is None:
@@ -263,7 +263,7 @@ class BoxCopy(Copy):
         count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
         if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN or start % (BOX_ALIGN // CHUNK):
             return None
-        return Dense.of(self.bias, start, count) if (self.start == start).all() else None
+        return Dense.of(self.bias, start, count) if are_all(self.start == start) else None
 
     def sources(self, machine) -> np.ndarray:
         """The chunks of each box."""

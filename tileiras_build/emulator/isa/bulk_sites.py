@@ -7,7 +7,7 @@ import numpy as np
 from .. import tensor_map
 from ..access import Site
 from ..selection import flat_threads, selected
-from ..shapes import distinct
+from ..shapes import are_all, distinct, is_any
 from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault
@@ -47,18 +47,18 @@ class BulkSite:
         words = machine.shared_size // 8
         pair = "cta_group::2" in self.ins.mods
         if masks is None:
-            if not pair and clusters.size > 1 and (bias // machine.shared_size != positions // words).any():
+            if not pair and clusters.size > 1 and is_any(bias // machine.shared_size != positions // words):
                 self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
             return np.arange(len(flat)), bias, positions
         masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
-        if (masks >> clusters.size).any():
+        if is_any(masks >> clusters.size):
             self.mbarrier.fault(
                 group, f"the multicast mask {masks.max():#x} names CTAs outside the cluster of {clusters.size}"
             )
         copy, rank = np.nonzero(masks[:, None] >> np.arange(clusters.size) & 1)
         own = flat[copy] // machine.threads
         target = clusters.of_rank(own, rank)
-        if not clusters.alive(target).all():
+        if not are_all(clusters.alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
         signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + clusters.of_rank(own, signalled) * words
@@ -66,7 +66,7 @@ class BulkSite:
 
     def check_end(self, group, flat, offset, bytes_):
         bad = offset + bytes_ > group.machine.shared_limit
-        if bad.any():
+        if is_any(bad):
             at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
             limit = group.machine.shared_limit
             fault(group.machine, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
@@ -74,7 +74,7 @@ class BulkSite:
     def tensors(self, group, address, selection, flat):
         """(tensor map, an index of its copies) for each distinct map."""
         addresses = np.asarray(selection.pick(address))
-        is_one = addresses.size == 1 or bool((addresses == addresses[0]).all())
+        is_one = addresses.size == 1 or are_all(addresses == addresses[0])
         for value in [int(addresses.flat[0])] if is_one else distinct(addresses).tolist():
             some = slice(None) if is_one else np.flatnonzero(addresses == value)
             first = flat[some][0]
@@ -163,13 +163,13 @@ class BulkSite:
     def without_halo(self, machine, flat, at):
         """The coordinates of a wide mode without the last, wHalo, which must be 0. What W has more is wOffset."""
         halo, offset = at[:, -1], at[:, (at.shape[1] + 1) // 2]
-        if halo.any():
+        if is_any(halo):
             first = int(np.flatnonzero(halo)[0])
             why = (
                 f"a wHalo of {halo[first]} is not supported: only figures 18 and 19 of the ISA show which pixels follow"
             )
             fault(machine, self.ins, flat[first], why)
-        if (offset >= MOST_OFFSET).any():
+        if is_any(offset >= MOST_OFFSET):
             fault(machine, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MOST_OFFSET - 1}")
         return at[:, :-1]
 
@@ -177,7 +177,7 @@ class BulkSite:
         mode = mode_of(self.ins.mods)
         if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
             fault(machine, self.ins, flat, f"the tensor map is not of the mode of this copy ({mode})")
-        if tensor.kind.packed < CHUNK and (at[:, 0] % tensor_map.PADDED).any():
+        if tensor.kind.packed < CHUNK and is_any(at[:, 0] % tensor_map.PADDED):
             why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
             fault(machine, self.ins, flat, why)
         if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
@@ -229,7 +229,7 @@ class BulkSite:
 
     def sizes(self, group, size, selection):
         out = np.broadcast_to(selection.pick(size), len(selection.rows)).astype(np.int64)
-        if (out % CHUNK).any():
+        if is_any(out % CHUNK):
             self.shared_to.fault(group, f"the size of a bulk copy, {out[out % CHUNK != 0][0]}, is no multiple of 16")
         return out
 
@@ -240,7 +240,7 @@ class BulkSite:
 
     def global_line(self, machine, address, selection, extra: int, flat):
         out = np.broadcast_to(selection.pick(address), len(flat)).astype(np.uint64).view(np.int64) + extra
-        if (out % CHUNK).any():
+        if is_any(out % CHUNK):
             at = int(np.flatnonzero(out % CHUNK)[0])
             fault(machine, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
         return "global", out

@@ -20,6 +20,7 @@ import numpy as np
 from .. import machine_code, short_sums
 from ..factors import Factor
 from ..products import BY_BLAS, add_in_parts, errors_by_machine_code, multiply
+from ..shapes import are_all, is_any
 from ..syntax import Register
 from .fragments import FOUR, join_rows
 from .registry import helper
@@ -220,7 +221,7 @@ def _uniform(keep) -> bool | None:
     """Whether all threads keep their sums, or none does; None where some do."""
     if np.ndim(keep) == 0:
         return bool(keep)
-    return True if keep.all() else None if keep.any() else False
+    return True if are_all(keep) else None if is_any(keep) else False
 
 
 def is_zero(start: Sequence[np.ndarray]) -> bool:

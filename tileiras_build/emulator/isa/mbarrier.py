@@ -14,7 +14,7 @@ from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
 from ..selection import first_ones, flat_threads, selected
-from ..shapes import begins_run, each
+from ..shapes import are_all, begins_run, each, is_any
 from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
@@ -54,7 +54,7 @@ def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, cloc
     np.add.at(total, which, arrivals)
     np.add.at(bytes_, which, tx)
     _, pending, _, _ = unpack(machine.shared_view(_u64)[places])
-    if (too_many := total > pending).any():
+    if is_any(too_many := total > pending):
         if machine.race is not None and clocks is None:
             machine.race.crossed(ins, positions, flat, int(places[int(np.argmax(too_many))]))
         return change_in_turn(machine, ins, positions, flat, arrivals, tx, drop)
@@ -113,7 +113,7 @@ def change_each(machine, ins, places, flat, arrivals, tx, drop):
     done = (left == 0) & (bytes_ == 0)
     view[places] = pack(expected, np.where(done, expected, left), bytes_, phase ^ done)
     machine.waits.changes += 1
-    if done.any():
+    if is_any(done):
         if machine.race is not None:
             machine.race.completed(ins, places[done], flat[done])
         machine.waits.completed(places[done])
@@ -127,7 +127,7 @@ def check(machine, ins, places, flat, before, left, bytes_):
         (left < 0, "more arrivals than the mbarrier's phase expects"),
         (np.abs(bytes_) > COUNT_LIMIT, f"the transaction count of the mbarrier leaves its range (±{COUNT_LIMIT})"),
     ):
-        if bad.any():
+        if is_any(bad):
             at = int(np.flatnonzero(bad)[0])
             fault(machine, ins, flat[at], f"{why}: it is {describe(machine, places[at])}", places[at])
 
@@ -156,7 +156,7 @@ class BarrierSite:
         index, flat = self.where(group, address, selection)
         counts = np.broadcast_to(selection.pick(count), len(index)).astype(np.int64)
         bad = (counts < 1) | (counts > COUNT_LIMIT)
-        if bad.any():
+        if is_any(bad):
             self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
         zero = np.zeros_like(counts)
         group.m.shared_view(_u64)[index] = pack(counts, counts, zero, zero)
@@ -212,13 +212,13 @@ class BarrierSite:
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.m.shared_view(_u64)[index]
-        if (np.abs(to_come(words)) > COUNT_LIMIT).any():
+        if is_any(np.abs(to_come(words)) > COUNT_LIMIT):
             check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
         done = words >> _u64(63) != wanted
-        if not done.all():
+        if not are_all(done):
             if group.m.waits.land(index[~done].tolist()):
                 done = group.m.shared_view(_u64)[index] >> _u64(63) != wanted
-            if not done.all():
+            if not are_all(done):
                 event = self.wait(group, selection, np.ones_like(out), index, done, sleeps)
                 if event is not None:
                     return event

@@ -14,7 +14,7 @@ import numpy as np
 from .. import machine_code, numerics, tensor, tensor_code
 from ..emit import items_of
 from ..selection import selected
-from ..shapes import distinct
+from ..shapes import are_all, distinct
 from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from ..waits import Arrives
@@ -85,10 +85,10 @@ class Transfer:
     def places(self, group, address) -> Places:
         """The places that a group accesses, after the checks of the address."""
         ctas, warps = warps_of(group, self.ins)
-        words = per_warp(group, self.ins, address)
-        key = self.whole, *self.runs, words.tobytes()
+        key = self.whole, *self.runs, address.shape, address.tobytes()
         found = group.known.get(key)
         if found is None:
+            words = per_warp(group, self.ins, address)
             found = group.known[key] = self.places_of(group, ctas, warps, words.astype(np.int64))
         return found
 
@@ -99,7 +99,7 @@ class Transfer:
         if not self.whole:
             upper = lanes == warps % 4 * 32 + 16
             legal, halves = legal | upper, halves + upper
-        if not legal.all():
+        if not are_all(legal):
             self.wrong_lanes(group, ctas, warps, lanes, legal)
         base = (ctas * tensor.COLUMNS + columns) * tensor.LANES + lanes
         return Places(ctas, warps, base, list(self.spans(ctas, warps, halves, columns)))
@@ -125,7 +125,8 @@ class Transfer:
                 for offset, width in self.runs:
                     part = slice(None) if half is None else slice(int(half), int(half) + 1)
                     rows = rows_of(distinct(ctas[chosen]))
-                    yield Span(rows, int(first) + offset, width, part), ctas[chosen], warps[chosen]
+                    some = (ctas, warps) if are_all(chosen) else (ctas[chosen], warps[chosen])
+                    yield Span(rows, int(first) + offset, width, part), *some
 
     def load(self, group, address):
         """The registers, each of the group's shape."""

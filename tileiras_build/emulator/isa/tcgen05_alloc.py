@@ -8,6 +8,7 @@ from .. import tensor
 from ..access import Site
 from ..group import pick
 from ..selection import Selection, flat_threads
+from ..shapes import are_all, is_any
 from ..tensor import fault, tensor_of
 from .memory import address_expression
 from .registry import helper
@@ -34,7 +35,7 @@ def tensor_alloc(group, site, address, columns, after):
         for i in np.flatnonzero(starts == tensor.FREE).tolist():
             starts[i] = claim(memory, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
     served = starts != tensor.FREE
-    if not served.all():
+    if not are_all(served):
         return serve_some(group, site, address, starts, after)
     write_starts(group, site, address, starts)
     group.pc = after
@@ -48,7 +49,7 @@ def serve_some(group, site, address, starts, after):
     rest = group.take(~mask)
     rest.pc = group.pc
     machine.parked.append((rest, "waits for free columns of tensor memory"))
-    if not served.any():
+    if not is_any(served):
         return
     part = group.take(mask)
     write_starts(part, site, pick(address, part.select), starts[served])

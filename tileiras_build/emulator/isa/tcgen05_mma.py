@@ -24,6 +24,7 @@ from .. import conversions, formats, machine_code, numerics, packing, products
 from ..factors import Factor, decode, factor_of
 from ..jit import address
 from ..products import add_products
+from ..shapes import are_all, is_any
 from ..syntax import Vector
 from ..tensor import COLUMNS, LANES, Operation, Span, fault, key_of, tensor_of
 from . import tcgen05_sparse
@@ -148,7 +149,7 @@ class Product(Operation):
         if not self.keep or self.form.shift or self.shape.d == "f16" or self.shape.saturates:
             return False
         same = len(self.sides[0]) == len(earlier.sides[0]) and all(
-            (a == b).all() for a, b in zip(self.sides, earlier.sides)
+            a is b or are_all(a == b) for a, b in zip(self.sides, earlier.sides)
         )
         plain = self.disabled is None and earlier.disabled is None and self.zero is None and earlier.zero is None
         return same and plain and self.form.kind == earlier.form.kind and self.form.pair == earlier.form.pair
@@ -224,7 +225,7 @@ class Product(Operation):
         count, first = matrix.shape[1], self.scale_places[which] & 0xFFFF
         words = memory.cells[self.rows[block.side], first : first + -(-count // 32), block.lanes]
         parts = words.reshape(*words.shape[:2], -1, 32)
-        if (parts != parts[:, :, :1]).any():
+        if is_any(parts != parts[:, :, :1]):
             fault(
                 memory.machine,
                 self.ins,
@@ -315,7 +316,7 @@ def add_by_numpy(total: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: st
 def make_canonical(cells: np.ndarray) -> None:
     """Give NaNs among the bits of f32 numbers the one pattern that products have."""
     nan = np.isnan(cells.view(np.float32))
-    if nan.any():
+    if is_any(nan):
         cells[nan] = numerics.NAN32.view(np.uint32)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import tensor
 from ..selection import ctas_of, selected, tids_of
+from ..shapes import are_all, is_any
 from ..syntax import Address
 from ..tensor import Operation, fault
 
@@ -43,7 +44,7 @@ def per_warp(group, ins, value) -> np.ndarray:
     if np.ndim(value) == 0:
         return np.full(group.warps, value)
     lanes = group.to_warps(value)
-    if (lanes != lanes[:, :1]).any():
+    if is_any(lanes != lanes[:, :1]):
         row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
         cta, tid = divmod(int(group.flat[row * 32]), group.machine.threads)
         fault(group.machine, ins, "the threads of a warp give different operands", cta, tid)
@@ -65,7 +66,7 @@ def issuers_of(group, selection) -> tuple[np.ndarray, np.ndarray, bool]:
     """(CTAs, threads) of a selection, and whether they are the same warp of each CTA, once."""
     ctas, tids = ctas_of(group, selection), tids_of(group, selection)
     warps = tids // 32
-    return ctas, tids, bool((ctas[1:] > ctas[:-1]).all() and (warps == warps[:1]).all())
+    return ctas, tids, are_all(ctas[1:] > ctas[:-1]) and are_all(warps == warps[:1])
 
 
 class Issuers:
@@ -102,11 +103,11 @@ class Issuers:
 
     def are_together(self) -> bool:
         """Whether the same warp of each CTA issues once, with operands that are the same."""
-        return self.is_once and all(operand.size == 1 or (operand == operand[0]).all() for operand in self.operands)
+        return self.is_once and all(operand.size == 1 or are_all(operand == operand[0]) for operand in self.operands)
 
     def turns(self) -> np.ndarray:
         """How many earlier threads of its CTA each thread comes after."""
-        if len(self.ctas) < 2 or (np.diff(self.ctas) > 0).all():
+        if len(self.ctas) < 2 or are_all(np.diff(self.ctas) > 0):
             return np.zeros(len(self.ctas), np.int64)
         out, seen = np.zeros(len(self.ctas), np.int64), {}
         for i, cta in enumerate(self.ctas.tolist()):
@@ -128,7 +129,7 @@ def in_cluster(group, ins, selection, index, flat, multicast):
     places, threads = [index[:0]], [flat[:0]]
     for rank in range(16):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
-        if chosen.any():
+        if is_any(chosen):
             if rank >= machine.clusters.size:
                 fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
             there = machine.clusters.of_rank(ctas[chosen], rank)

@@ -10,6 +10,7 @@ kernels of every make multiply by a left operand that lies in the columns of the
 
 from __future__ import annotations
 
+from ..shapes import is_any
 from ..tensor import Operation, Span, fault
 
 WRITES, READS = "writes", "reads"
@@ -22,10 +23,10 @@ def require_order(memory, operation: Operation, ctas, tid: int) -> None:
     queue = [earlier for earlier in memory.unordered(operation) if not earlier.is_mark]
     is_long = len(queue) > FEW
     for span in operation.reads if queue else ():
-        if not is_long or span.of(memory.writing).any():
+        if not is_long or is_any(span.of(memory.writing)):
             _look(memory, queue, operation, span, "reads", (WRITES,), ctas, tid)
     for span in operation.writes if queue else ():
-        if not is_long or span.of(memory.writing).any() or span.of(memory.reading).any():
+        if not is_long or is_any(span.of(memory.writing)) or is_any(span.of(memory.reading)):
             _look(memory, queue, operation, span, "overwrites", (WRITES, READS), ctas, tid)
 
 

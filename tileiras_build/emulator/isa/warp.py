@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..emit import kind_of
+from ..shapes import are_all
 from ..syntax import SINK, Immediate, Pair
 from .registry import WARP_WIDE, handles, helper
 
@@ -83,7 +84,7 @@ def handle_shuffle(e, ins):
     value = e.use(a, "u32")
     if isinstance(b, Immediate) and isinstance(c, Immediate):
         source, valid = shuffle_sources(mode, np.uint32(b.value & ALL), np.uint32(c.value & ALL))
-        same = bool((source == LANES).all())
+        same = are_all(source == LANES)
         if first is not SINK:
             e.set(first, "u32", f"shuffle_constant(g, {value}, {e.constant(source.astype(np.int64), 'lanes')}, {same})")
         if second not in (None, SINK):

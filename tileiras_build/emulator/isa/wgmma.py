@@ -28,6 +28,7 @@ from ..emit import items_of
 from ..factors import CODES, Factor, factor_of
 from ..faults import EmulatorFault
 from ..group import Event
+from ..shapes import are_all, is_any
 from ..syntax import Vector
 from .chains import can_wait, spread
 from .matrix import _DECODE, _WIDTH, fragment
@@ -59,7 +60,7 @@ def whole_warpgroups(group) -> bool:
     if len(flat) % GROUP:
         return False
     rows = flat.reshape(-1, GROUP)
-    return bool((rows[:, 0] % per_cta % GROUP == 0).all() and (rows[:, -1] - rows[:, 0] == GROUP - 1).all())
+    return are_all(rows[:, 0] % per_cta % GROUP == 0) and are_all(rows[:, -1] - rows[:, 0] == GROUP - 1)
 
 
 def by_warpgroup(group, value):
@@ -79,7 +80,7 @@ def gather_warpgroup(e):
 def violate(group, ins, violation, predicate):
     """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it; or report a finding."""
     active = np.broadcast_to(True if predicate is None else predicate, group.shape)
-    if not active.any():
+    if not is_any(active):
         return
     position = tuple(int(i) for i in np.argwhere(active)[0])
     try:
@@ -109,7 +110,7 @@ class SharedOperand:
         if found is not None:
             return self.decode(found)
         words = by_warpgroup(group, descriptor)
-        if np.ndim(descriptor) and (words != words[:, :1]).any():
+        if np.ndim(descriptor) and is_any(words != words[:, :1]):
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
         index = self.index(group, words[:, 0])
         if group.machine.flight is not None:
@@ -142,12 +143,12 @@ class SharedOperand:
         each = group.shape[1] // GROUP
         if np.ndim(descriptor) == 0:
             return [int(descriptor)] * each
-        if (descriptor != descriptor[:1]).any():
+        if is_any(descriptor != descriptor[:1]):
             return None
         if descriptor.shape[1] == 1:
             return [int(descriptor[0, 0])] * each
         words = descriptor[0].reshape(each, GROUP)
-        return None if (words != words[:, :1]).any() else words[:, 0].tolist()
+        return None if is_any(words != words[:, :1]) else words[:, 0].tolist()
 
     def shared(self, group, index):
         """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
@@ -155,12 +156,12 @@ class SharedOperand:
         if not self.once or not group.product or each == 1:
             return index
         per_cta = index.reshape(-1, each, *index.shape[1:])
-        return per_cta[:, 0] if (per_cta == per_cta[:, :1]).all() else index
+        return per_cta[:, 0] if are_all(per_cta == per_cta[:, :1]) else index
 
     def index(self, group, descriptors):
         """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
         machine, first = group.machine, descriptors[0]
-        if (descriptors == first).all():
+        if are_all(descriptors == first):
             places = self.places(group, int(first))
         else:
             different, which = np.unique(descriptors, return_inverse=True)
