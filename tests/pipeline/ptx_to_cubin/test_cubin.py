@@ -88,7 +88,7 @@ def test_agrees_with_cuobjdump(name, level, tmp_path):
 ALIGNED = """.version 9.4
 .target ARCH
 .address_size 64
-.visible .entry k(.param .u64 p, .param .u32 n, .param .align 128 .b8 map[128], .param .u16 h)
+.visible .entry k(.param .u64 p, .param .u32 n, .param .align 128 .b8 map[128], .param .u16 h, .param .b8 more[MORE])
 {
   .reg .b64 %d<2>;
   ld.param.u64 %d1, [p];
@@ -99,17 +99,20 @@ ALIGNED = """.version 9.4
 PARAMETER = re.compile(r"Ordinal : (0x\w+)\s+Offset  : (0x\w+)\s+Size    : (0x\w+)")
 
 
+@pytest.mark.parametrize("more", [1, 20_000])
 @pytest.mark.parametrize("name", ["sm_80", "sm_90", "sm_100", "sm_120"])
-def test_places_of_parameters_agree_with_cuobjdump(name, tmp_path):
-    """An aligned one lies elsewhere than in PTX where the constant bank's parameters start at no multiple of 128."""
+def test_places_of_parameters_agree_with_cuobjdump(name, more, tmp_path):
+    """An aligned one lies elsewhere than in PTX where the constant bank's parameters start at no multiple of 128. Kernels with
+    many bytes of parameters have records of another kind."""
     target, path = TARGETS[name], tmp_path / "k.cubin"
-    path.write_bytes(lower(ALIGNED.replace("ARCH", target.arch), Job(target))[0])
+    ptx = ALIGNED.replace("ARCH", target.arch).replace("MORE", str(more))
+    path.write_bytes(lower(ptx, Job(target))[0])
     tool = pathfinder.find_nvidia_binary_utility("cuobjdump")
     text = subprocess.run([tool, "-elf", path], capture_output=True, text=True, check=True).stdout
     rows = sorted(tuple(int(number, 16) for number in row) for row in PARAMETER.findall(text))
     found = read_cubin(path.read_bytes()).kernels["k"].parameters
     assert [(number, one.offset, one.size) for number, one in enumerate(found)] == rows
-    assert [one.size for one in found] == [8, 4, 128, 2]
+    assert [one.size for one in found] == [8, 4, 128, 2, more]
     assert name != "sm_90" or found[2].offset == 112
 
 

@@ -8,8 +8,9 @@ shared memory, ``.nv.info`` one record per function and fact (format byte, attri
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from ...errors import InvalidInput
 from ...targets import TARGETS
@@ -21,11 +22,13 @@ _RESERVED_SHARED = 1024  # bytes the system adds to every CTA's shared memory
 _FUNCTION, _ENTRY = 2, 0x10  # symbol type, and the st_other bit of functions that can be launched
 _SIZED = 4  # EIFMT_SVAL: a record with data
 # Attribute numbers of .nv.info records, as `cuobjdump -elf` names them.
-_FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _REGCOUNT = 0x11, 0x12, 0x17, 0x2F
+_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
 _FACTS = {_REGCOUNT: "registers", _MIN_STACK_SIZE: "stack", _FRAME_SIZE: "frame"}
 
 
-_PARAMETER_SIZE_BIT = 18  # of the last word of a KPARAM_INFO record
+# By the attribute that tells of a parameter, what the last word of its record says of the size: KPARAM_INFO, and KPARAM_INFO_V2 of
+# kernels whose parameters take more than 4,352 bytes.
+_PARAMETER_SIZES: dict[int, Callable[[int], int]] = {0x17: lambda word: word >> 18, 0x45: lambda word: word & 0xFFFF}
 
 
 @dataclass(frozen=True)
@@ -120,9 +123,12 @@ def _read(data: bytes) -> Cubin:
 
 def _parameters(info: bytes) -> tuple[Parameter, ...]:
     """In the kernel's order: a record holds an index, ordinal and offset of 16 bits each, and a word with the size."""
-    records = (record for attribute, record in _records(info) if attribute == _KPARAM_INFO)
-    rows = sorted(struct.unpack("<IHHI", record)[1:] for record in records)
-    return tuple(Parameter(offset, word >> _PARAMETER_SIZE_BIT) for _, offset, word in rows)
+    found = []
+    for attribute, record in _records(info):
+        if (size_of := _PARAMETER_SIZES.get(attribute)) is not None:
+            _, ordinal, offset, word = struct.unpack("<IHHI", record)
+            found.append((ordinal, Parameter(offset, size_of(word))))
+    return tuple(parameter for _, parameter in sorted(found, key=itemgetter(0)))
 
 
 def _resources(
