@@ -413,6 +413,7 @@ another order of execution than that of the emulator:
 # What the race check finds, and the sections that say that it is wrong.
 RULES = {
     "two accesses to a byte of shared memory, one of them a write, with nothing that orders them": "8.7.1, 9.7.13",
+    "the same in global memory, of threads of a CTA or a cluster, but for kernels with atomic operations, or loads that may acquire, there": "8.7.1, 9.7.13",
     "shared memory that the async proxy accesses behind an ordinary store with no `fence.proxy.async` between them": "8.6, 9.7.9.25.2",
     "an mbarrier used before its `mbarrier.init` is known, by a barrier or over `fence.mbarrier_init`": "9.7.13.15.9, 9.7.13.5",
     "an arrival at an mbarrier that may come in the phase before, or beyond what that expects": "9.7.13.15.5",

@@ -92,7 +92,7 @@ def _what(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
         return f"{_does(fault)}, {_place(fault, arrays)}"
     if fault.kind == faults.UNINITIALISED:
         return f"{_does(fault)} {_place(fault, arrays)}, {fault.message}"
-    if fault.kind == faults.BLOCK_RACE:
+    if fault.kind in (faults.THREAD_RACE, faults.BLOCK_RACE):
         return f"{_does(fault)} {_place(fault, arrays)}; {fault.message}"
     if fault.kind == faults.MISALIGNED:
         return f"{_does(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"

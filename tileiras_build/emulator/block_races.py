@@ -20,11 +20,18 @@ if TYPE_CHECKING:
     from .syntax import Instruction
 
 NOBODY, MANY = -1, -2
+ORDERING = {"acquire", "volatile", "relaxed"}
 
 
 def applies(program: Program) -> bool:
-    """Whether a kernel's CTAs have no way to order their accesses."""
-    return not program.synchronises
+    """Whether a kernel's CTAs have no way to order their accesses by what lies in global memory."""
+    return not any(_orders(ins) for ins in program.code)
+
+
+def _orders(ins: Instruction) -> bool:
+    if any(mod.startswith("shared") for mod in ins.mods):  # which other CTAs do not see, or only over barriers
+        return False
+    return ins.op in ("atom", "red") or (ins.op == "ld" and not ORDERING.isdisjoint(ins.mods))
 
 
 class BlockRaces:

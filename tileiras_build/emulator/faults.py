@@ -20,8 +20,8 @@ class UnsupportedInstruction(EmulatorError):
 
 
 # What a fault is, for those who tell it in words of their own.
-OUT_OF_BOUNDS, MISALIGNED, RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, UNINITIALISED, OTHER = KINDS = (
-    "out-of-bounds", "misaligned", "race", "block-race", "deadlock", "assertion", "time-limit", "uninitialised", "other",
+OUT_OF_BOUNDS, MISALIGNED, RACE, THREAD_RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, UNINITIALISED, OTHER = KINDS = (
+    "out-of-bounds", "misaligned", "race", "thread-race", "block-race", "deadlock", "assertion", "time-limit", "uninitialised", "other",
 )  # fmt: skip
 
 

@@ -14,9 +14,10 @@ CHUNK = 16  # bytes; shared memory has a multiple of them
 class Shadow:
     """Arrays with one entry for each granule: ``writer``, ``write_clock``, ``write_site``, ``read_site``; ``readers`` by agent."""
 
-    def __init__(self, size: int):
-        self.grain, count = CHUNK, size // CHUNK
-        self.writer = np.full(count, -1, np.int32)
+    def __init__(self, size: int, who: type[np.signedinteger] | None = None):
+        """``who``: the type of what names a thread; None: as above."""
+        self.grain, count, self.who = CHUNK, size // CHUNK, who
+        self.writer = np.full(count, -1, who or np.int32)
         self.write_clock = np.zeros(count, np.int32)
         self.write_site, self.read_site = np.zeros(count, np.int32), np.zeros(count, np.int32)
         self.readers: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # agent -> (clock, lane) of the last read
@@ -26,7 +27,7 @@ class Shadow:
         found = self.readers.get(agent)
         if found is None:
             count = len(self.writer)
-            found = self.readers[agent] = (np.zeros(count, np.int32), np.zeros(count, np.int8))
+            found = self.readers[agent] = (np.zeros(count, np.int32), np.zeros(count, self.who or np.int8))
         return found
 
     # -- granules of bytes ---------------------------------------------------------------------------

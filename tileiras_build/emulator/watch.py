@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .block_races import applies
 from .counting import count_global
 from .flight import Flight
+from .global_races import STRONG, GlobalRaces
 from .memory import Region
 from .races import Races
 from .selection import flat_threads
@@ -29,6 +31,7 @@ class Watch:
     def __init__(self, machine, races: bool, counters):
         self.machine, self.counters = machine, counters
         self.races = Races(machine) if races else None
+        self.global_races = GlobalRaces(self.races) if self.races is not None and applies(machine.program) else None
         self.idle = not races and counters is None
 
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
@@ -69,14 +72,15 @@ class Watch:
     def see_global(
         self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
     ) -> None:
-        """An access of global memory: counted, looked at for races between CTAs and for reads of what nobody has written;
-        local memory and parameters are none."""
+        """An access of global memory: counted, looked at for races of threads and of CTAs, and for reads of what nobody has
+        written; local memory and parameters are none."""
         options = self.machine.options
         region, races = getattr(place.view, "__self__", None), None if atomic else options.block_races
         unwritten = None if writes and not atomic else options.unwritten
         if not isinstance(region, Region) or region is self.machine.params:
             return
-        if self.counters is None and races is None and unwritten is None:
+        threads = None if atomic or not STRONG.isdisjoint(site.ins.mods) else self.global_races
+        if self.counters is None and races is None and unwritten is None and threads is None:
             return
         flat = group.cta * self.machine.threads + group.tid if selection is None else flat_threads(group, selection)
         shape = flat.shape
@@ -89,8 +93,12 @@ class Watch:
             count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
         if unwritten is not None:
             unwritten.access(self.machine, site.ins, np.broadcast_to(flat, start.shape), start, site.bytes)
+        if races is None and threads is None:
+            return
+        data = None if values is None or inside is not None else self.bytes_of(values, shape)
+        if threads is not None:
+            threads.access(site, region, np.broadcast_to(flat, start.shape), start, writes, data)
         if races is not None:
-            data = None if values is None or inside is not None else self.bytes_of(values, shape)
             races.access(self.machine, site.ins, region, flat, start, site.bytes, writes, data)
 
     # -- bank conflicts ------------------------------------------------------------------------------
