@@ -24,6 +24,7 @@ from tileiras_build.errors import InvalidInput
 
 N, TILE = 512, 128
 GRID = (N // TILE,)
+MANY = 300  # arrays whose addresses, extents and strides are more than 4,352 bytes of parameters
 RELEASE = tuple(map(int, ct.__version__.split(".")[:2]))
 
 
@@ -49,6 +50,15 @@ def of_pair(pair, z, negate: ct.Constant[bool], tile: ct.Constant[int]):
     if negate:
         value = -value
     ct.store(z, (i,), value)
+
+
+@ct.kernel
+def sum_of_many(xs, z, tile: ct.Constant[int]):
+    i = ct.bid(0)
+    total = ct.load(z, (i,), (tile,))
+    for k in ct.static_iter(range(MANY)):
+        total = total + ct.load(xs[k], (i,), (tile,))
+    ct.store(z, (i,), total)
 
 
 @ct.kernel
@@ -171,6 +181,14 @@ def tuples():
         ct.launch(0, GRID, of_pair, ((x, factor), z, negate, TILE))
         np.testing.assert_array_equal(z.fetch(), x.host * np.float32(-factor if negate else factor))
     assert is_known(of_pair, 2)
+
+
+def many_parameters():
+    x, y, z = vectors()
+    for _ in range(3):
+        before = z.fetch().copy()
+        ct.launch(0, GRID, sum_of_many, ((x, y, x) * (MANY // 3), z, TILE))
+        np.testing.assert_array_equal(z.fetch(), before + np.float32(MANY // 3) * (2 * x.host + y.host))
 
 
 def tensor_maps():

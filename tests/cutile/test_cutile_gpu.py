@@ -62,6 +62,11 @@ def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
     run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
 
 
+@pytest.mark.parametrize("way", [(), ("--by-python",)])
+def test_more_parameters_than_cubins_tell_of_in_their_older_way(driver, tmp_path, way):
+    run(driver, tmp_path, INSTALLED, [*way, "many_parameters"])
+
+
 def test_prints_are_shown_where_the_gpu_is_waited_for(driver, tmp_path):
     with CachedDriver(driver, "sm_90", tmp_path) as gpu:
         done = gpu.run([sys.executable, CLIENT, "prints"], python_path=[str(ROOT)])

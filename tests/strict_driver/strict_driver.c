@@ -27,7 +27,7 @@
 #define PEER_BASE 0x300000000000ull /* of memory of other processes */
 #define ALIGNMENT 256u /* of an allocation */
 #define COMMON_SHARED 49152u
-#define MAX_PARAMETERS 512
+#define MAX_PARAMETERS 8192
 #define MAX_ALLOCATIONS 4096
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -319,7 +319,10 @@ static int find_section(const handle *module, const char *prefix, const char *na
 }
 
 /* Records of .nv.info, as cuobjdump -elf names them. */
-enum { MAX_THREADS = 0x05, REQNTID = 0x10, KPARAM_INFO = 0x17, REGCOUNT = 0x2f, CTA_PER_CLUSTER = 0x3d, BLOCKS_ARE_CLUSTERS = 0x5b };
+enum {
+    MAX_THREADS = 0x05, REQNTID = 0x10, KPARAM_INFO = 0x17, REGCOUNT = 0x2f, CTA_PER_CLUSTER = 0x3d, KPARAM_INFO_V2 = 0x45,
+    BLOCKS_ARE_CLUSTERS = 0x5b
+};
 enum { WITH_DATA = 4 };
 
 static void read_record(entry_point *entry, unsigned attribute, const unsigned char *data)
@@ -333,9 +336,9 @@ static void read_record(entry_point *entry, unsigned attribute, const unsigned c
         entry->cluster[axis] = word(data + 4 * axis);
     if (attribute == MAX_THREADS)
         entry->most_threads = word(data) * word(data + 4) * word(data + 8);
-    if (attribute == KPARAM_INFO && (ordinal = half(data + 4)) < MAX_PARAMETERS) {
+    if ((attribute == KPARAM_INFO || attribute == KPARAM_INFO_V2) && (ordinal = half(data + 4)) < MAX_PARAMETERS) {
         entry->offsets[ordinal] = half(data + 6);
-        entry->sizes[ordinal] = word(data + 8) >> 18;
+        entry->sizes[ordinal] = attribute == KPARAM_INFO ? word(data + 8) >> 18 : half(data + 8);
         entry->parameters = (int)ordinal + 1 > entry->parameters ? (int)ordinal + 1 : entry->parameters;
     }
 }
