@@ -57,6 +57,37 @@ def test_package_is_rebuilt_when_a_gpu_or_ptx_joins(project):
     assert images(project) == [("sm_80", "cubin"), ("sm_90a", "cubin")]
 
 
+SEVERAL = """
+from tileiras_build import scons_tool
+
+variables = scons_tool.variables(ARGUMENTS)
+env = Environment(variables=variables, tools=["tileiras"])
+Export("env")
+first = SConscript("part/SConscript", variant_dir="build/variant", duplicate=0)
+second = env.KernelLibrary("second", ["vector_add_f32.tilebc"])
+env.KernelPackage("mine", [first, second])
+"""
+
+
+def test_libraries_of_several_folders_are_one_package_in_the_script_s_build_folder(project):
+    (project.folder / "part").mkdir()
+    other = (project.folder / "vector_add_f32.tilebc").read_bytes().replace(b"vector_add", b"vector_sub")
+    (project.folder / "part/other.tilebc").write_bytes(other)
+    library = 'Import("env")\nlibrary = env.KernelLibrary("first", ["other.tilebc"])\nReturn("library")\n'
+    project.write("part/SConscript", library)
+    project.write("SConstruct", SEVERAL)
+    run(project, "sm=80", "package")
+    manifest = json.loads((project.folder / "build/package/mine/manifest.json").read_text())
+    assert sorted(manifest["kernels"]) == ["vector_add_f32", "vector_sub_f32"]
+    assert run(project, "sm=80", "package") == []
+
+
+def test_libraries_that_are_arguments_of_their_own_are_refused(project):
+    project.write("SConstruct", SCONSTRUCT.replace('"mine", library', '"mine", library, library'))
+    done = project.run("sm=80", "package", sm=None)
+    assert done.returncode and 'error[package-library]: KernelPackage("mine", …)' in done.stderr
+
+
 def test_ptx_of_another_gpu_is_lowered_for_the_package(project):
     built = run(project, "sm=90", "package", "ptx=80")
     assert [step for step in built if "sm_80" in step] == [

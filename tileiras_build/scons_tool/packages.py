@@ -114,9 +114,11 @@ class Packages:
 
         ``ptx`` says whose PTX goes in for GPUs that come later: a number such as "80", "none", or "auto": of each
         kernel's GPUs the newest whose PTX runs on others too. ``embed`` adds the image as a C array; ``prefix`` is
-        where ``scons install`` puts the package. Both default to the environment's.
+        where ``scons install`` puts the package. Both default to the environment's. The package lies in the build folder of
+        ``env`` as the calling script sees it, wherever those of the libraries are.
         """
         try:
+            _refuse_another_library(name, ptx)
             return self._add(
                 env, name, library, str(_option(env, "ptx", ptx)), embed, str(_option(env, "prefix", prefix))
             )
@@ -126,12 +128,11 @@ class Packages:
     def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
         from ..packages.library import file_names
 
-        if self.build.part is not None and isinstance(first := next(iter(env.Flatten([library])), None), LibraryAlias):
+        folder = env.Dir(f"{_option(env, 'build_dir', None)}/{PACKAGE}/{name}")
+        if self.build.part is not None and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
             # The record of such a run says that SCons looks at no package.
-            folder = env.Dir(f"{first.folder}/{PACKAGE}/{name}")
             return [folder.File(file) for file in file_names(name, embed=embed)]
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(env, name, library).values()]
-        folder = members[0][0].dir.up().Dir(f"{PACKAGE}/{name}")
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]
         builder = Builder(action=PackageAction(name, embed, members, self.build.executor))
         names = file_names(name, embed=embed)
@@ -253,6 +254,15 @@ def _is_there(node, lost: set) -> bool:
 
 def _option(env, name: str, given):
     return env.get(name, DEFAULTS[name]) if given is None else given
+
+
+def _refuse_another_library(name: str, ptx: object) -> None:
+    """Raise InvalidInput[package-library] where a second library stands in the place of ``ptx``."""
+    if ptx is not None and not isinstance(ptx, str | int):
+        message = f'KernelPackage("{name}", …) has been given several libraries, each as an argument of its own'
+        raise InvalidInput(
+            "package-library", message, remedy=f'give a list of them: KernelPackage("{name}", [one, other])'
+        )
 
 
 def _by_kernel(env, name: str, library) -> Mapping[str, list]:
