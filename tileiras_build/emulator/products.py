@@ -84,14 +84,27 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
         return None
     if not machine_code.is_worth_it(stack * m * n * k * len(steps)):
         return None
+    if (known := errors_of_matrices(steps, stack)) is not None:
+        return known
     for factors in zip(*steps):
         find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
     if not are_all(np.isfinite(errors)):
         return None
-    if is_any(errors):
-        errors = np.where(_are_surely_exact(steps), 0.0, errors)
     return np.broadcast_to(errors, (stack, len(steps)))
+
+
+def errors_of_matrices(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
+    """The errors (stack, steps), by the numbers of each matrix, which machine code finds; None where it cannot, or one is not finite."""
+    sides = [_extremes(factors) for factors in zip(*steps)]
+    if any(side is None for side in sides):
+        return None
+    (left, left_bound), (right, right_bound) = sides
+    k = steps[0][0].shape[-1]
+    errors = left.max(axis=0) * right.max(axis=0) * (k * (k + 2) * 2.0**-53)
+    if not are_all(np.isfinite(errors)):
+        return None
+    return np.broadcast_to(np.where(left_bound * right_bound * k <= EXACT[f64], 0.0, errors), (stack, len(steps)))
 
 
 def _needs_float64(step: tuple[Factor, Factor]) -> bool:
@@ -108,16 +121,8 @@ def _largest_error(left: Factor, right: Factor) -> float:
     return left.extremes[0] * right.extremes[0] * (k * (k + 2) * 2.0**-53)
 
 
-def _are_surely_exact(steps: list[tuple[Factor, Factor]]) -> np.ndarray:
-    """Of each matrix (stack, or 1 for all, steps): whether its sums are exact by the numbers of its own factors, see ``_largest_error``."""
-    left, right = (_bounds(factors) for factors in zip(*steps))
-    if left is None or right is None:
-        return np.zeros(len(steps), bool)
-    return left * right * steps[0][0].shape[-1] <= EXACT[f64]
-
-
-def _bounds(factors: Sequence[Factor]) -> np.ndarray | None:
-    """The bounds (stack, steps) of the matrices of factors of one kind; None where machine code cannot find them."""
+def _extremes(factors: Sequence[Factor]) -> tuple[np.ndarray, np.ndarray] | None:
+    """(largest magnitude, bound), both (stack, steps), of the matrices of factors of one kind; None where machine code cannot find them."""
     groups = [pieces for factor in factors if (pieces := factor.pieces())]
     count, kind = factors[0].shape[0], packing.known_kind_of(factors[0])
     if len(groups) < len(factors) or any(piece.nbytes % (32 * count) for pieces in groups for piece in pieces):
@@ -125,7 +130,7 @@ def _bounds(factors: Sequence[Factor]) -> np.ndarray | None:
     found = packing.numbers_of(packing.magnitudes(groups, kind, count), kind).astype(f64)
     numbers, (largest, smallest) = factors[0].numbers, np.moveaxis(found, -1, 0)
     exponents = np.maximum(np.frexp(smallest)[1] - 1, numbers.lowest) + 1 - numbers.bits
-    return np.ldexp(largest, -exponents).T
+    return largest.T, np.ldexp(largest, -exponents).T
 
 
 def _are_exact_sums(left: Factor, right: Factor) -> np.ndarray:

@@ -61,13 +61,14 @@ def _order_of_box(rows: int, row_bytes: int, swizzle: str, start: int) -> np.nda
     return (chunks ^ (chunks >> 3 & mask) << shift) - start  # it is its own inverse
 
 
-@dataclass(frozen=True)
+@dataclass
 class Dense:
     """Runs of ``count`` chunks from chunk ``start`` of some CTAs' shared memory, whose first chunks in the batch's are ``bias``."""
 
     bias: np.ndarray
     start: int
     count: int
+    rows: tuple[int, np.ndarray | slice] | None = None  # chunks of a CTA, and the CTAs, once somebody has asked
 
     def per_cta(self, machine) -> int:
         """Chunks of a CTA's shared memory."""
@@ -75,7 +76,10 @@ class Dense:
 
     def where(self, machine) -> tuple[np.ndarray | slice, slice]:
         """An index of the batch's shared memory as (CTAs, chunks)."""
-        return rows_of(self.bias // self.per_cta(machine)), slice(self.start, self.start + self.count)
+        per_cta = self.per_cta(machine)
+        if self.rows is None or self.rows[0] != per_cta:
+            self.rows = per_cta, rows_of(self.bias // per_cta)
+        return self.rows[1], slice(self.start, self.start + self.count)
 
     @staticmethod
     def of(bias: np.ndarray, start: int, count: int) -> Dense | None:

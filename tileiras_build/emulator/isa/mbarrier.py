@@ -19,7 +19,7 @@ from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
 
-_u64, _TRUE = np.uint64, np.bool_(True)
+_u64, _TRUE, _NONE = np.uint64, np.bool_(True), np.zeros(1, np.int64)
 
 
 def fault(machine, ins, flat, why: str, position) -> None:
@@ -154,12 +154,11 @@ class BarrierSite:
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
         index, flat = self.where(group, address, selection)
-        counts = np.broadcast_to(selection.pick(count), len(index)).astype(np.int64)
+        counts = each(selection.pick(count), len(index))
         bad = (counts < 1) | (counts > COUNT_LIMIT)
         if is_any(bad):
             self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
-        zero = np.zeros_like(counts)
-        group.m.shared_view(_u64)[index] = pack(counts, counts, zero, zero)
+        group.m.shared_view(_u64)[index] = pack(counts, counts, _NONE, _NONE)
         group.m.waits.changes += 1
         if group.m.race is not None:
             group.m.race.initialised(self.ins, index, flat)

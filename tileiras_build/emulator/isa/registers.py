@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..faults import EmulatorFault
+from ..shapes import begins_run
 from .registry import WARP_WIDE, handles, helper
 from .warp import wait_for_mates
 
@@ -82,14 +83,20 @@ def pool_of(machine) -> RegisterPool:
     return found
 
 
+def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
+    """(CTA, number in it) of each warp that has threads in a group."""
+    if (found := group.known.get("registers")) is None:
+        slots, _, _ = group.threads.scattered
+        flat = group.flat[np.flatnonzero(begins_run(slots[0]))]
+        found = group.known["registers"] = flat // group.machine.threads, flat % group.machine.threads // 32
+    return found
+
+
 @helper
 def change_registers(group, ins, wanted: int, grows: bool, after: int):
     """Take or release registers; warps that have to wait are parked and try again."""
     machine, pool = group.m, pool_of(group.m)
-    slots, _, _ = group.threads.scattered
-    first = np.unique(slots[0], return_index=True)[1]  # the first thread of each warp
-    flat = group.flat[first]
-    cta, warp = flat // machine.threads, flat % machine.threads // 32
+    cta, warp = warps_of(group)
     if pool.serve_together(cta, warp, wanted, grows=grows):
         served = np.ones(len(cta), bool)
     else:
@@ -99,7 +106,7 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
     if served.all():
         group.pc = after
         return group
-    mask = served[slots[0]].reshape(group.shape)
+    mask = served[group.threads.scattered[0][0]].reshape(group.shape)
     rest = group.take(~mask)
     rest.pc = group.pc
     machine.parked.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))

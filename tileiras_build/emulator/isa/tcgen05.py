@@ -280,6 +280,9 @@ class Commit(Operation):
         """The operations before it have been carried out."""
 
 
+_ONE, _NONE = np.ones(1, np.int64), np.zeros(1, np.int64)
+
+
 class Arrival(Arrives):
     """A commit's arrival at the mbarriers ``positions``; ``flat`` are the threads that commit."""
 
@@ -290,8 +293,7 @@ class Arrival(Arrives):
     def land(self, machine):
         """Once the commit has been reached."""
         self.landed = True
-        arrivals = np.ones(len(self.positions), np.int64)
-        change(machine, self.ins, self.positions, self.flat, arrivals, 0, clocks=self.clocks)
+        change(machine, self.ins, self.positions, self.flat, _ONE, _NONE, clocks=self.clocks)
 
 
 def handle_commit(e, ins):
@@ -316,6 +318,9 @@ def tensor_commit(site, group, address, multicast, mask):
     commit = Commit(site.ins, *np.divmod(flat, machine.threads))
     clocks = None if machine.race is None else machine.race.commit_tensor(flat)
     tensor_of(machine).issue(commit)
+    if machine.cluster_size == 1:
+        machine.waits.fly(index, Arrival(commit, index, flat, clocks))
+        return
     ranks = machine.clusters.rank(index // (machine.shared_size // 8))
     for rank in distinct(ranks).tolist():
         there = ranks == rank

@@ -81,11 +81,15 @@ class Issuers:
             )
         else:
             self.ctas, self.tids, self.is_once = issuers_of(group, selection)
-        self.operands = [np.asarray(selection.pick(operand)) for operand in operands]
+        self.are_numbers = mask is None and all(isinstance(operand, np.generic) for operand in operands)
+        self.operands = operands if self.are_numbers else [np.asarray(selection.pick(operand)) for operand in operands]
 
     def batches(self):
         """(CTAs, their first thread, operands): CTAs whose same warp issues with the same operands, each at most once at a time."""
         if not len(self.ctas):
+            return
+        if self.are_numbers and self.is_once:
+            yield self.ctas, int(self.tids[0]), list(map(int, self.operands))
             return
         if self.are_together():
             yield self.ctas, int(self.tids[0]), [int(operand.flat[0]) for operand in self.operands]

@@ -238,9 +238,15 @@ def handle_redux(e, ins):
 @helper
 def elect(group, mask):
     """(leader lane, whether this thread is it): the lowest participating lane."""
+    is_of_all = np.ndim(mask) == 0 and int(mask) == ALL
+    if is_of_all and (found := group.known.get("elected")) is not None:
+        return found
     leader = members(group, mask).argmax(-1)
     leader = np.broadcast_to(leader, (group.warps, 32)).astype(np.uint32)
-    return group.from_warps(leader), group.from_warps(leader == LANES)
+    found = group.from_warps(leader), group.from_warps(leader == LANES)
+    if is_of_all:
+        group.known["elected"] = found
+    return found
 
 
 @handles("elect", warp_wide=True)
