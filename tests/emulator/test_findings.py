@@ -35,6 +35,9 @@ KERNELS = {
         """@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32; bar.sync 0; ld.shared.b32 t2, [slot];
         @!p0 tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2];
         @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "tcgen05.ld of these columns"),
+    "peer-not-there": (
+        """mov.u32 t2, %cluster_ctarank; xor.b32 t2, t2, 1; mapa.shared::cluster.u32 t3, t1, t2; @!p3 st.shared::cluster.b32 [t3], t0;
+        barrier.cluster.arrive; barrier.cluster.wait;""", "whose shared memory this uses, has begun"),
     "product-not-fenced": (
         """shr.u32 t2, t1, 4; cvt.u64.u32 u1, t2; or.b64 u1, u1, 0x0000000800010000; mov.pred p1, 1; wgmma.fence.sync.aligned;
         add.f32 d0, d0, d0;
@@ -52,18 +55,20 @@ KERNELS = {
         tcgen05.ld.sync.aligned.32x32b.x1.b32 {t3}, [t2]; tcgen05.wait::ld.sync.aligned;
         E: @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t2, 32;""", "ordered before this operation by no tcgen05.fence"),
 }  # fmt: skip
-WATCHED = {"arrival-relaxed", "tensor-not-fenced"}  # by the race check
+WATCHED = {"arrival-relaxed", "peer-not-there", "tensor-not-fenced"}  # by the race check
+OF_PAIRS = {"peer-not-there"}  # whose kernels run in clusters of two CTAs
 
 
 def text(name: str) -> str:
     body = KERNELS[name][0] + "\n@!p3 st.global.u32 [u0], 7;\nret;"
-    return f"{HEADER}.visible .entry k(.param .u64 k_0) .reqntid 128, 1, 1 {{ {DECLARED}{body} }}"
+    cluster = ".reqnctapercluster 2, 1, 1" if name in OF_PAIRS else ""
+    return f"{HEADER}.visible .entry k(.param .u64 k_0) .reqntid 128, 1, 1 {cluster} {{ {DECLARED}{body} }}"
 
 
 def execute(name: str, run, **options) -> int:
     memory, out = emulator.Memory(), aligned(np.zeros(64, np.uint32))
     params = [memory.map_array(out).to_bytes(8, "little")]
-    run("k", 1, params, memory=memory, check_races=name in WATCHED, **options)
+    run("k", 1 + (name in OF_PAIRS), params, memory=memory, check_races=name in WATCHED, **options)
     return int(out[0])
 
 

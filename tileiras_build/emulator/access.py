@@ -11,7 +11,7 @@ import numpy as np
 from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from .selection import Selection, bias_of
+from .selection import Selection, bias_of, flat_threads
 from .shapes import are_all, distinct, each, is_any
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
@@ -266,7 +266,12 @@ class Site:
             m == "shared::cluster" for m in self.ins.mods
         ):
             self.blame(group, other, "shared memory of another CTA in a .shared::cta access", address, selection)
-        gone = ~group.machine.clusters.alive(target)
+        machine = group.machine
+        if machine.race is not None:
+            flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
+            some, flat, target_of = np.broadcast_arrays(other, flat, target)
+            machine.race.visited(self.ins, flat[some], target_of[some])
+        gone = ~machine.clusters.alive(target)
         if is_any(gone):
             self.blame(group, gone, "shared memory of a CTA that has exited", address, selection)
 

@@ -278,6 +278,8 @@ class Machine:
     def on_exit(self, group: Group):
         group.copies.land_all(self)
         self.waits.check_exit(group)
+        if self.race is not None:
+            self.race.exits(group.flat)
         self.alive[group.flat] = False
         self.exits += 1
         self.waits.check_gone(group)

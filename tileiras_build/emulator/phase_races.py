@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .faults import RACE, EmulatorFault
-from .race_clocks import MET, ORDER, Clocks
+from .peer_races import PeerRaces
+from .race_clocks import MET, ORDER
 from .shapes import distinct
 from .syntax import Instruction
 
@@ -44,7 +45,7 @@ class Round:
     waited: dict[int, int] = field(default_factory=dict)
 
 
-class PhaseRaces(Clocks):
+class PhaseRaces(PeerRaces):
     def __init__(self, machine):
         super().__init__(machine)
         self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and

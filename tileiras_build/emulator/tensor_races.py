@@ -86,6 +86,8 @@ class TensorRaces(PhaseRaces):
     # ---- operations of threads
     def tensor_issued(self, ins, writes: Sequence[Span], reads: Sequence[Span], sides, ctas, tid: int) -> None:
         """Thread ``tid`` of CTAs issues an operation on columns of ``sides``: what warps do there comes before it."""
+        for cta, *there in zip(ctas.tolist(), *(side.tolist() for side in sides)):
+            self.visited_by_operations(ins, cta, tid, there, self.first_tensor + tid // 32)
         for what, use, spans in ((MOVED, WRITTEN, writes), (STORED, USED, reads)):
             for span in spans:
                 reached = set(np.arange(self.machine.ctas)[span.ctas].tolist())

@@ -136,7 +136,7 @@ class Waits:
 
     def check_gone(self, group) -> None:
         """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them."""
-        if not self.flying:
+        if not self.flying and self.machine.race is None:
             return
         machine, words = self.machine, self.machine.shared_size // 8
         ctas = distinct(group.flat // machine.threads)
@@ -144,6 +144,8 @@ class Waits:
         for places, copy in self.flying if gone else ():
             if not gone.isdisjoint(place // words for place in places):
                 self.outlived(copy)
+        if machine.race is not None:
+            machine.race.gone(gone)
 
     def outlived(self, copy: Lands) -> None:
         """Fault, or report, what is on its way to shared memory that nobody has any more."""

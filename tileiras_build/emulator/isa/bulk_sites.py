@@ -60,6 +60,8 @@ class BulkSite:
         target = clusters.of_rank(own, rank)
         if not are_all(clusters.alive(target)):
             self.mbarrier.fault(group, "a multicast to a CTA that has exited")
+        if machine.race is not None:
+            machine.race.visited(self.ins, flat[copy], target)
         signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
         where = positions[copy] % words + clusters.of_rank(own, signalled) * words
         return copy, target * machine.shared_size, where

@@ -137,6 +137,8 @@ def in_cluster(group, ins, selection, index, flat, multicast):
             if rank >= machine.clusters.size:
                 fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
             there = machine.clusters.of_rank(ctas[chosen], rank)
+            if machine.race is not None:
+                machine.race.visited(ins, flat[chosen], there)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)
