@@ -10,6 +10,7 @@ from test_fusion import AFTER, KINDS, LINES, SHAPE, SPACE, values_of
 from tileiras_build.emulator import first_calls, strips
 from tileiras_build.emulator.first_calls import Body, FirstCalls
 from tileiras_build.emulator.program import load
+from tileiras_build.emulator.translations import Translations
 
 LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
 
@@ -17,7 +18,9 @@ LOADS = [f"r{i} = R[{i}]" for i in (1, 2, 3, 5)]
 def body(lines: list[str]) -> Body:
     lines = [*LOADS, *lines, *AFTER, "return 9"]
     origin = list(range(len(lines)))
-    return Body("block_0", lines, origin, KINDS, dict(SPACE), "<ptx kernel:0>", (), len(LINES), 9)
+    return Body(
+        "block_0", lines, origin, KINDS, dict(SPACE), "<ptx kernel:0>", (), len(LINES), 9, Translations("", "kernel")
+    )
 
 
 @pytest.fixture

@@ -290,7 +290,8 @@ class Emitter:
         self.line(tail)
         lines = [*(f"r{slot} = R[{slot}]" for slot in self.loads), *self.lines]
         origin = [self.origin[0]] * len(self.loads) + self.origin
-        return Body(self.name, lines, origin, self.kinds, self.space, file, tuple(self.loads), end - self.first, end)
+        place = self.name, lines, origin, self.kinds, self.space, file
+        return Body(*place, tuple(self.loads), end - self.first, end, self.program.translations)
 
 
 def items_of(operand) -> list:

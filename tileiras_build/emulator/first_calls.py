@@ -15,6 +15,7 @@ from . import machine_code, strips
 from .fusion import Fuser, Run
 from .lifetimes import with_deletions
 from .shared_words import together
+from .translations import Translations
 
 if TYPE_CHECKING:
     from .group import Group
@@ -49,11 +50,12 @@ class Body:
     loads: tuple[int, ...]
     count: int
     end: int
+    translations: Translations
 
     def function(self) -> Function:
         source = "\n    ".join([f"def {self.name}(g):", "R = g.R", *with_deletions(self.lines)]) + "\n"
         scope: dict[str, object] = {}
-        exec(compile(source, self.file, "exec"), self.space, scope)  # the text is the emitter's own
+        exec(self.translations.code(source, self.file), self.space, scope)  # the text is the emitter's own
         function = cast(Function, scope[self.name])
         function.origin = [self.origin[0]] * 2 + self.origin
         function.loads, function.count, function.end = self.loads, self.count, self.end

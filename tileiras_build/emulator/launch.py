@@ -214,6 +214,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
+    program.translations.keep()
 
 
 def run_all(plan: Plan, run: Callable[[int, int, Options], None], options: Options) -> None:

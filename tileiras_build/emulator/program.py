@@ -27,6 +27,7 @@ from .memory import PARAM_WINDOW
 from .operands import mask, results_of, slots_of, sources_of
 from .parse import parse
 from .syntax import Address, Function, Instruction, Name, Register, Variable
+from .translations import Translations
 from .turns import turns_of
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ class Program:
     """One kernel ready to run. Attributes of use elsewhere: ``threads`` (reqntid or None), ``params``
     (Variables with offsets into the parameter block), ``shared_static``, ``local_size``, ``register_template``."""
 
-    def __init__(self, module, entry: str, cluster=None):
+    def __init__(self, module, entry: str, cluster, translations: Translations):
         if entry not in module.functions or not module.functions[entry].entry:
             names = ", ".join(n for n, f in module.functions.items() if f.entry)
             raise EmulatorError(f"no kernel {entry!r} in this PTX; it has: {names or 'none'}")
-        self.module, self.entry = module, module.functions[entry]
+        self.module, self.entry, self.translations = module, module.functions[entry], translations
         required = self.entry.directives.get("reqnctapercluster")
         self.explicit_cluster = required is not None or cluster is not None
         self.cluster = (*(required if required and all(required) else cluster or (1,)), 1, 1)[:3]
@@ -400,4 +401,4 @@ class Program:
 def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
     """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
     with garbage_kept():
-        return Program(parse(text), entry, cluster)
+        return Program(parse(text), entry, cluster, Translations(text, entry))
