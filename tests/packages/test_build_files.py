@@ -54,6 +54,25 @@ def test_cmake(package, cuda, tmp_path):
     assert runs(tmp_path / "build/probe", cuda)
 
 
+WITHOUT_DRIVER = """
+cmake_minimum_required(VERSION 3.18)
+project(probe C)
+set(CMAKE_MODULE_PATH "${{CMAKE_SOURCE_DIR}}")
+find_package(sample CONFIG REQUIRED PATHS "{package}/cmake" NO_DEFAULT_PATH)
+"""
+
+
+def test_a_toolkit_without_a_driver_to_link_with_is_said(package, tmp_path):
+    """As a partial one is where no driver is installed."""
+    (tmp_path / "FindCUDAToolkit.cmake").write_text("set(CUDAToolkit_FOUND TRUE)\n")
+    (tmp_path / "CMakeLists.txt").write_text(WITHOUT_DRIVER.format(package=package))
+    command = [compiler("cmake"), "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_C_COMPILER={compiler('gcc')}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = " ".join(done.stderr.split())
+    assert done.returncode and "there is no libcuda.so to link with; install" in said
+    assert "-DCUDA_cuda_driver_LIBRARY=FILE" in said and "typo" not in said
+
+
 def test_pkg_config(package, cuda, tmp_path):
     (tmp_path / "main.c").write_text(C)
     environment = os.environ | {"PKG_CONFIG_PATH": str(package / "lib/pkgconfig")}

@@ -1,5 +1,6 @@
 """Launching from a package: which image, which parameters, which launch; on a driver that records."""
 
+import pickle
 import shutil
 
 import numpy as np
@@ -27,6 +28,10 @@ def test_library_is_a_mapping_of_its_kernels(package):
     assert library.targets == ("sm_80", "sm_90")
     with pytest.raises(KeyError, match="library sample has no kernel absent"):
         library["absent"]
+    with pytest.raises(KeyError) as caught:
+        library[PLAIN[:-1]]
+    assert str(caught.value) == f"library sample has no kernel {PLAIN[:-1]}; did you mean {PLAIN}?"
+    assert "did you mean" in str(pickle.loads(pickle.dumps(caught.value)))
 
 
 def test_a_kernel_of_cpp_is_found_by_its_name_there(package):
@@ -140,10 +145,16 @@ def test_array_elsewhere_is_refused(package, home, where):
         Library(package, FakeDriver(90, home))[PLAIN].launch(4, *vectors())
 
 
-@pytest.mark.parametrize("grid", [0, (1, 0), (1, 2, 3, 4), (), (1, 65536), (2**31,), -1])
+@pytest.mark.parametrize("grid", [0, (1, 0), (1, 2, 3, 4), (), (1, 65536), (2**31,), -1, 2.5, (1, 2.0), "a", (None,)])
 def test_wrong_grid_is_refused(grid):
     with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
         check_grid("k", grid, Launch(threads_per_cta=128))
+
+
+def test_a_grid_may_be_of_numpy_s_integers():
+    launch = Launch(threads_per_cta=128)
+    grids = [check_grid("k", grid, launch) for grid in (np.int64(3), (np.int32(4), 2), np.array([5, 6]))]
+    assert grids == [(3, 1, 1), (4, 2, 1), (5, 6, 1)] and all(type(axis) is int for grid in grids for axis in grid)
 
 
 def test_a_grid_counts_clusters_and_their_ctas_must_fit():

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsInt
 
 from ..cpp_names import readable
-from ..errors import InvalidInput, Location
+from ..errors import InvalidInput, Location, nearest
 from ..manifest_words import MOST_PROGRAMS
 from .arguments import Plan
 from .call_signature import launcher, signature
@@ -31,6 +32,21 @@ _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical 
 _MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
 _COMMON_GRID = 65535  # along every axis
 _ALONE = (1, 1, 1)  # a cluster of one CTA
+
+
+class UnknownKernel(KeyError):
+    """A name that is not one kernel's, shown with the kernel that was likely meant: who asks whether there is one pays nothing for it."""
+
+    def __init__(self, message: str, name: str, kernels: Iterable[str]):
+        super().__init__(message)
+        self._name, self._kernels = name, kernels
+
+    def __str__(self) -> str:
+        near = nearest(self._name, map(readable, self._kernels))
+        return f"{self.args[0]}; did you mean {near}?" if near else str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[KeyError], tuple[str]]:
+        return KeyError, (str(self),)
 
 
 class Library(Mapping):
@@ -76,9 +92,8 @@ class Library(Mapping):
             return name
         symbols = [symbol for symbol in self.manifest.kernels if readable(symbol) == name]
         if len(symbols) != 1:
-            raise KeyError(
-                f"library {self.manifest.name} has {'no kernel' if not symbols else 'several kernels'} {name}"
-            )
+            what = "no kernel" if not symbols else "several kernels"
+            raise UnknownKernel(f"library {self.manifest.name} has {what} {name}", name, self.manifest.kernels)
         return symbols[0]
 
     def __iter__(self) -> Iterator[str]:
@@ -199,8 +214,9 @@ def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[i
     cluster = launch.cluster
     if type(grid) is int and 0 < grid <= _COMMON_GRID and cluster == _ALONE:
         return grid, 1, 1
-    given = (grid,) if isinstance(grid, int) else tuple(grid)
-    blocks = (*given, 1, 1)[:3]
+    given = tuple(grid) if isinstance(grid, Iterable) else (grid,)
+    # Lengths may be integers of NumPy and others; a number that is none is refused as 0 is.
+    blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*given, 1, 1)[:3]])
     most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))
     if not 1 <= len(given) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
         message = f"kernel {entry} cannot be launched on a grid of {given}"

@@ -24,6 +24,10 @@ from . import compact_records
 INTERVAL = 60.0  # seconds between two writes while steps are being built
 LEAST_SHARE = 20.0  # a write that takes a second is followed by at least as many without one
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_ELSEWHERE = (
+    "build where you may write, in a copy of this folder for example, or say where with build_dir= and in the SConstruct "
+    "SConsignFile('/tmp/records')"
+)
 
 _lock: int | None = None  # the open folder; the lock is the process's, and ends with it
 
@@ -107,5 +111,5 @@ def _try(write: Callable[[], None]) -> InvalidInput | None:
 
 def _failure(error: OSError) -> InvalidInput:
     room = "make room: the next build makes again what this one could not record"
-    remedy = room if error.errno in _FULL else "build where you may write, in a copy of this folder for example"
+    remedy = room if error.errno in _FULL else _ELSEWHERE
     return InvalidInput("records-write", f"cannot write the records of this build: {write_fault(error)}", remedy=remedy)
