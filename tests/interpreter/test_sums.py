@@ -7,6 +7,7 @@ import pytest
 
 from tileiras_build.interpreter.formats import F16, FORMATS
 from tileiras_build.interpreter.sums import (
+    NO_NUMBER,
     exponents,
     is_exact,
     of_any_order,
@@ -83,6 +84,24 @@ def test_the_side_of_an_overflow_is_known(terms, side):
     assert open_sums(np.array(terms), HALF, of_any_order) == side
     found = {float(number) for number in of_orders(tuple(np.float16(terms)), np.add)}
     assert (np.inf in found) is (side > 0) and (-np.inf in found) is (side in (-1, 2))
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize("terms", [
+    (-INF, 6e4, 6e4), (INF, -6e4, -6e4), (-INF, 6e4), (INF, 6e4, 6e4), (INF, -INF, 6e4), (INF, 6e4, -6e4, -6e4), (-INF, 6e4, -6e4),
+])  # fmt: skip
+def test_an_infinity_that_meets_an_overflow_the_other_way_is_no_number(terms):
+    found = of_orders(tuple(np.float16(terms)), np.add)
+    is_open = any(np.isnan(number) for number in found) and not all(np.isnan(number) for number in found)
+    assert open_sums(np.array(terms), HALF, of_any_order) == (NO_NUMBER if is_open else 0)
+
+
+def test_prefixes_with_an_infinity():
+    assert list(open_sums(np.array([-INF, 6e4, 6e4]), HALF, of_neighbors)) == [0, 0, NO_NUMBER]
+    assert list(open_sums(np.array([6e4, 6e4, -INF]), HALF, of_neighbors)) == [0, 0, NO_NUMBER]
+    assert list(open_sums(np.array([6e4, 6e4, INF]), HALF, of_neighbors)) == [0, 0, 0]
 
 
 def test_a_sum_that_always_overflows_is_not_open():

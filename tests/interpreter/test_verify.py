@@ -283,6 +283,17 @@ def test_products_whose_sum_overflows_in_some_order(terms, result, wrong):
     assert is_wrong(expected, dtype, result) is wrong
 
 
+@pytest.mark.parametrize(("acc", "terms", "result", "wrong"), [
+    (-np.inf, [3e38, 3e38], np.nan, False),  # the products overflow before they meet what is there
+    (-np.inf, [3e38, 1e37], np.nan, True),
+    (np.inf, [3e38, 3e38], np.nan, True),
+])  # fmt: skip
+def test_products_that_are_added_to_an_infinity(acc, terms, result, wrong):
+    expected, dtype = summed_product([(term, 1.0) for term in terms], acc, "f32")
+    assert is_wrong(expected, dtype, acc) is False
+    assert is_wrong(expected, dtype, result) is wrong
+
+
 HALVES = (
     load("x", "px", (4,), "f16")
     + """
@@ -301,6 +312,8 @@ HALVES = (
     ([4e4, -3e4, 2e4, -3e4], np.inf, True),  # no order overflows
     ([4e4, -3e4, 2e4, -3e4], -3e4, True),
     ([4e4, 4e4, 4e4, 4e4], 65504.0, True),  # every order does
+    ([4e4, 4e4, -np.inf, 0], np.nan, False),
+    ([4e4, 2e4, -np.inf, 0], np.nan, True),
 ])  # fmt: skip
 def test_sums_that_overflow_in_some_order(numbers, result, wrong):
     module = parse_text(kernel({"px": "f16", "pr": "f16"}, HALVES))

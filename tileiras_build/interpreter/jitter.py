@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 
 from .formats import FORMATS, Format, from_float64, to_float64
 from .rounding import quantize
+from .sums import EITHER, NO_NUMBER
 
 # Random bits are seldom one of these; times zero, say, only they are seen.
 TELLING = (np.inf, -np.inf, np.nan, 0.0)
@@ -61,7 +62,8 @@ class Choice:
         if self.garbage is None:
             return values
         side = self.garbage.choice(np.array([np.inf, -np.inf, np.nan]), np.shape(values))
-        end = np.where(where == 2, side, np.where(where > 0, np.inf, -np.inf)).astype(values.dtype)
+        sides = np.where(where == NO_NUMBER, np.nan, np.where(where > 0, np.inf, -np.inf))
+        end = np.where(where == EITHER, side, sides).astype(values.dtype)
         largest = np.asarray(ml_dtypes.finfo(values.dtype).max, values.dtype)
         end = np.where(values == end, np.where(end > 0, largest, -largest), end)  # another order stays below
         kept = False if self.overflows else self.garbage.integers(0, 2, np.shape(values)) != 0

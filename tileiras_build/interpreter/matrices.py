@@ -52,7 +52,7 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
     elif frame.choice.random is not None:
         amount = np.where(_adds_up(finite, products, sizes[2], epsilon, form), 0, amount)
     result = frame.choice.spread(narrowed(total, element_type), element_type, amount)
-    return _open_overflow(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count))
+    return _open_overflow(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count), total)
 
 
 def _adds_up(
@@ -66,15 +66,22 @@ def _adds_up(
 
 
 def _open_overflow(
-    frame: Frame, op, result: np.ndarray, finite: list[np.ndarray], size: np.ndarray, slack: np.ndarray
+    frame: Frame,
+    op,
+    result: np.ndarray,
+    finite: list[np.ndarray],
+    size: np.ndarray,
+    slack: np.ndarray,
+    whole: np.ndarray,
 ) -> np.ndarray:
-    """``result``, or what a sum ends in of which a part overflows and the whole does not."""
+    """``result``, or what a sum ends in of which a part overflows and the whole does not; ``whole`` is that in float64."""
     limit = FORMATS[element_of(op.acc)].largest
     if np.all(size + slack <= limit):
         return result
     with np.errstate(all="ignore"):
         total = product(finite[0], finite[1]) + finite[2]
-        open_ = opens(total, (size + total) / 2, (total - size) / 2, slack, limit)
+        infinite = np.where(np.isinf(total), 0, whole)
+        open_ = opens(total, (size + total) / 2, (total - size) / 2, slack, limit, infinite=infinite)
     return frame.choice.overflow(result, open_)
 
 

@@ -14,6 +14,7 @@ products of ``mmaf``. With u half an epsilon of the type of the sums, s = t_1 + 
 - Overflow. The largest partial sum of any order is that of the positive terms, the smallest that of the negative ones. Some
   order overflows if and only if one of these does, and what that order gives is an infinity, or a NaN where both do. If s itself
   overflows and only one side does, all orders give that infinity: nothing brings a partial sum back from it. ``opens``.
+  An infinity among the terms stays what it is, unless some of the others overflow to the other one before they meet it: then NaN.
   That is so of rounding to nearest; the directed modes stop at the largest number, from which a sum comes back.
   Regrouping keeps terms next to each other: there it is the extreme sums of neighbors (``of_neighbors``).
 """
@@ -28,6 +29,7 @@ from .formats import Format
 
 HEADROOM = 64  # sums of float64 are taken of numbers smaller by 2^64, so that they do not overflow
 EXACT_ZERO = 1 << 20  # the exponent of what every power of two divides
+EITHER, NO_NUMBER = 2, 3  # what ``opens`` says of some sums
 
 
 def exponents(values: np.ndarray) -> np.ndarray:
@@ -58,12 +60,16 @@ def opens(
     slack: np.ndarray | float,
     limit: float,
     is_nearest: bool = True,
+    infinite: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """Where the order decides whether a sum overflows, and where to: 1 up, -1 down, 2 either way, else 0. ``highest`` and ``lowest``
-    are extreme partial sums, up to ``slack``."""
+    """Where the order decides whether a sum overflows, and where to: 1 up, -1 down, EITHER way, NO_NUMBER where an infinity among
+    the terms meets one of the other sign, else 0. ``highest`` and ``lowest`` are extreme partial sums of finite terms, up to
+    ``slack``, ``infinite`` is the sum of the others."""
     over, under = ~(highest + slack <= limit), ~(lowest - slack >= -limit)
     certain = ~(over & under) & (np.abs(total) - slack > limit) & is_nearest
-    return np.where(certain, 0, np.where(over & under, 2, over.astype(np.int8) - under))
+    side = np.where(certain, 0, np.where(over & under, EITHER, over.astype(np.int8) - under))
+    against = np.where(np.asarray(infinite) < 0, over, under)
+    return np.where(np.isinf(infinite), NO_NUMBER * against, side)
 
 
 Extremes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -88,7 +94,8 @@ def open_sums(values: np.ndarray, form: Format, extremes: Extremes, is_nearest: 
     terms = np.ldexp(np.where(np.isfinite(values), values, 0), -HEADROOM)
     total, highest, lowest = extremes(terms)
     slack = len(terms) * form.epsilon * np.maximum(highest, -lowest)
-    return opens(total, highest, lowest, slack, np.ldexp(form.largest, -HEADROOM), is_nearest)
+    infinite = extremes(np.where(np.isinf(values), values, 0))[0]
+    return opens(total, highest, lowest, slack, np.ldexp(form.largest, -HEADROOM), is_nearest, infinite)
 
 
 def open_products(values: np.ndarray, form: Format, extremes: Extremes, is_nearest: bool = True) -> np.ndarray:
