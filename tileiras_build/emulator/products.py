@@ -84,14 +84,30 @@ def errors_by_machine_code(steps: list[tuple[Factor, Factor]], stack: int) -> np
         return None
     if not machine_code.is_worth_it(stack * m * n * k * len(steps)):
         return None
-    if (known := errors_of_matrices(steps, stack)) is not None:
-        return known
+    if _have_exact_sums(left, right):
+        return np.zeros((stack, len(steps))) if all(map(_are_finite, zip(*steps))) else None
+    if min(left.numbers.lowest, right.numbers.lowest) < FEW:  # all matrices together say nothing
+        known = errors_of_matrices(steps, stack)
+        if known is not None:
+            return known
     for factors in zip(*steps):
         find_extremes(factors)
     errors = np.array([_largest_error(*step) for step in steps])
     if not are_all(np.isfinite(errors)):
         return None
-    return np.broadcast_to(errors, (stack, len(steps)))
+    known = errors_of_matrices(steps, stack) if is_any(errors) else None
+    return np.broadcast_to(errors, (stack, len(steps))) if known is None else known
+
+
+def _have_exact_sums(left: Factor, right: Factor) -> bool:
+    """Whether all products of numbers of these types have exact sums in float64."""
+    return left.shape[-1] * left.numbers.ratio * right.numbers.ratio <= EXACT[f64]
+
+
+def _are_finite(factors: Sequence[Factor]) -> bool:
+    """Whether all numbers of factors of one kind and shape are finite."""
+    find_extremes(factors)
+    return all(math.isfinite(factor.extremes[0]) for factor in factors)
 
 
 def errors_of_matrices(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..faults import EmulatorFault
-from ..shapes import begins_run
+from ..shapes import are_all, begins_run, is_any
 from .registry import WARP_WIDE, handles, helper
 from .warp import wait_for_mates
 
@@ -60,15 +60,15 @@ class RegisterPool:
         or where one of them would have to wait or do something that it may not."""
         numbers = cta * self.owned.shape[1] + warp
         fours = numbers.reshape(-1, 4) if len(numbers) % 4 == 0 and self.owned.shape[1] % 4 == 0 else numbers[:, None]
-        if (fours != fours[:, :1] // 4 * 4 + np.arange(4)).any():
+        if is_any(fours != fours[:, :1] // 4 * 4 + np.arange(4)):
             return False
-        if (self.turns[cta, warp] != self.turns[cta[0], warp[0]]).any():
+        if is_any(self.turns[cta, warp] != self.turns[cta[0], warp[0]]):
             return False
         if not self.ignored:
             more = wanted - self.owned[cta, warp]
             each = int(more[0])
             taken = each * np.bincount(cta, minlength=len(self.free))
-            if (more != each).any() or (each > 0) != grows or not each or (grows and (taken > self.free).any()):
+            if is_any(more != each) or (each > 0) != grows or not each or (grows and is_any(taken > self.free)):
                 return False
             self.free -= taken
             self.owned[cta, warp] = wanted
@@ -103,14 +103,14 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
         served = np.array([serve(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())])
     if not grows:
         machine.unpark()
-    if served.all():
+    if are_all(served):
         group.pc = after
         return group
     mask = served[group.threads.scattered[0][0]].reshape(group.shape)
     rest = group.take(~mask)
     rest.pc = group.pc
     machine.parked.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
-    if served.any():
+    if is_any(served):
         part = group.take(mask)
         part.pc = after
         machine.push(part)
