@@ -51,12 +51,13 @@ def test_what_numpy_has_to_look_at_is_left_as_it_is(places, arrivals, tx):
     ("words", "phase", "have_left"),
     [
         ([(1, 1, 0, 1), (4, 2, 32, 1)], 0, True), ([(1, 1, 0, 1), (4, 2, 32, 1)], 1, False),
-        ([(1, 1, 0, 1), (4, 2, 32, 0)], 0, False), ([(1, 1, COUNT_LIMIT + 1, 1)], 0, False),
+        ([(1, 1, 0, 1), (4, 2, 32, 0)], 0, False), ([(1, 1, COUNT_LIMIT + 1, 1)], 0, None),
+        ([(1, 1, 0, 0), (1, 1, COUNT_LIMIT + 1, 1)], 0, None),
     ],
 )  # fmt: skip
 def test_mbarriers_that_have_left_a_phase(words, phase, have_left):
-    """Not where one of them is none: NumPy then says so."""
-    assert barrier_code.have_left(words_of((1, 1, 0, phase), *words), np.arange(1, len(words) + 1), phase) == have_left
+    """None where one of them is none: NumPy then says so."""
+    assert barrier_code.have_left(words_of((1, 1, 0, phase), *words), np.arange(1, len(words) + 1), phase) is have_left
 
 
 # -- threads that have an mbarrier in common ---------------------------------------------------------

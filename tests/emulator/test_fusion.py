@@ -131,6 +131,43 @@ def test_registers_of_64_bits_are_halves(machine):
     assert len(machine) == 1 and not machine[0].any()
 
 
+@can
+def test_stores_come_after_what_is_computed_behind_them(machine):
+    """But for what gives a variable of theirs another value, and what is computed behind that."""
+    stored: list[tuple[str, np.ndarray]] = []
+    sites = {
+        f"site_{i}": SimpleNamespace(store=lambda g, a, v, i=i: stored.append((i, v[0].copy()))) for i in (1, 2, 3)
+    }
+    body = [
+        "r3 = approximate_flushed('ex2', r1)", "site_1.store(g, r5, [r3])", "r6 = extreme('max', r1, r3, False, False)",
+        "r2 = bits32(paired('fma', r6, r3, paired('fma', r3, r3, r1)))", "site_2.store(g, r5, [r6])", "r6 = approximate_flushed('ex2', r3)",
+        "r9 = paired('fma', paired('fma', r6, r6, paired('fma', r1, r1, r6)), r6, r3)", "site_3.store(g, r5, [r9])",
+    ]  # fmt: skip
+    lines, runs = ["r1 = R[1]", "r5 = R[5]", *body, "R[2] = r2"], []
+    kinds = {**KINDS, "r9": "f32"}
+    found, _ = Fuser(kinds, SPACE, lambda run: (runs.append(run), f"run_{len(runs)}")[1]).fuse(lines, [0] * len(lines))
+    assert ["run" if "run_" in line else line.split(".")[0] for line in found[2:-1]] == [
+        "run",
+        "site_1",
+        "site_2",
+        "run",
+        "site_3",
+    ]
+    results = []
+    for some in (lines, found):
+        scope = {
+            **SPACE,
+            **sites,
+            **{f"run_{i + 1}": run for i, run in enumerate(runs)},
+            "R": values_of(np.random.default_rng(2)),
+        }
+        scope["g"] = SimpleNamespace(shape=SHAPE, size=SHAPE[0] * SHAPE[1])
+        exec("\n".join(some), scope)
+        results.append(([(i, value.tobytes()) for i, value in stored], scope["R"][2].tobytes()))
+        stored.clear()
+    assert results[0] == results[1] and [i for i, _ in results[0][0]] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("why", ["the process has computed little", "few threads", "another type"])
 def test_the_lines_are_executed_where_machine_code_may_not(why, machine, monkeypatch):
     values = values_of(np.random.default_rng(0))

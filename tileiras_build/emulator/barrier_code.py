@@ -28,9 +28,12 @@ def change(
     )  # fmt: skip
 
 
-def have_left(words: np.ndarray, places: np.ndarray, phase: int) -> bool:
-    """Whether mbarriers ``places`` (int64) of ``words`` (uint64) are in another phase, 0 or 1, each of them; not if one is none."""
-    return bool(_have_left()(address(words), address(places), len(places), phase))
+def have_left(words: np.ndarray, places: np.ndarray, phase: int) -> bool | None:
+    """Whether mbarriers ``places`` (int64) of ``words`` (uint64) are in another phase, 0 or 1, each of them; None if one is none."""
+    return _LEFT[_have_left()(address(words), address(places), len(places), phase)]
+
+
+_LEFT = False, True, None
 
 
 # A loop that looks, and one that writes.
@@ -111,12 +114,13 @@ _FIELDS = """  %{n}.next = add i64 %{n}, 1
   %{p}bytes.new = add i64 %{p}bytes, %{p}more"""
 
 
-_LEFT = """
+_LOOK = """
 define i64 @left(ptr %words, ptr %places, i64 %count, i64 %wanted) {{
 entry:
   br label %look
 look:
   %i = phi i64 [0, %entry], [%i.next, %next]
+  %all = phi i1 [true, %entry], [%all.next, %next]
   %i.next = add i64 %i, 1
   %place.ptr = getelementptr i64, ptr %places, i64 %i
   %place = load i64, ptr %place.ptr
@@ -130,23 +134,23 @@ look:
   %above = icmp sgt i64 %bytes, {limit}
   %below = icmp slt i64 %bytes, -{limit}
   %outside = or i1 %above, %below
-  %inside = xor i1 %outside, true
-  %good = and i1 %is.other, %inside
-  br i1 %good, label %next, label %no
+  %all.next = and i1 %all, %is.other
+  br i1 %outside, label %none, label %next
 next:
   %is.last = icmp eq i64 %i.next, %count
-  br i1 %is.last, label %yes, label %look
-yes:
-  ret i64 1
-no:
-  ret i64 0
+  br i1 %is.last, label %end, label %look
+end:
+  %result = zext i1 %all.next to i64
+  ret i64 %result
+none:
+  ret i64 2
 }}
 """
 
 
 @lru_cache
 def _have_left() -> Callable[..., int]:
-    return compiled(_LEFT.format(bias=BIAS, limit=COUNT_LIMIT), "left", 2, 2, c_int64)
+    return compiled(_LOOK.format(bias=BIAS, limit=COUNT_LIMIT), "left", 2, 2, c_int64)
 
 
 @lru_cache

@@ -27,6 +27,7 @@ _OF_SEVERAL = frozenset({*OPERATIONS, "flush", "select"} - {"add", "sub", "mul"}
 SMALLEST = 32  # elements of a value for which machine code pays
 _TARGET = re.compile(r"([rt]\d+(?:_[suf]\d+)?) = (.*)$")
 _REGISTER = re.compile(r"r\d+$")
+_STORE = re.compile(r"site_\d+\.store\(g, \w+, \[[^\]]*\]\)$")  # of a register of addresses, by all threads
 _CAST = re.compile(r"\.(?:astype|view)\((f32|u32|s32|u16)\)$")
 _HALF = re.compile(r"(?:lower|upper)_half\(")
 
@@ -222,24 +223,36 @@ class Fuser:
         pcs: list[int] = []
         at = 0
         while at < len(lines):
-            program, end = self.longest(lines, at)
+            program, end, stores = self.longest(lines, at, used)
             if passes(program) < FEWEST:
                 end = max(end, at + 1)
                 for line in lines[at:end]:
                     self.learn(line, program)
                 out, pcs = out + lines[at:end], pcs + origin[at:end]
             else:
-                out.append(self.replaced(program, lines, at, end, used))
+                mine = [number for number in range(at, end) if number not in stores]
+                later = [*stores, *range(end, len(lines))]
+                out.append(self.replaced(program, lines, mine, later, used))
                 pcs.append(origin[at])
+                out, pcs = out + [lines[number] for number in stores], pcs + [origin[number] for number in stores]
             at = end
         return out, pcs
 
-    def longest(self, lines: list[str], at: int) -> tuple[Program, int]:
-        """The program of as many lines as have one from number ``at`` on, and the number of the line after them."""
-        program = Program(self.kinds, self.space)
-        while at < len(lines) and self.add(program, lines[at]):
-            at += 1
-        return program, at
+    def longest(self, lines: list[str], at: int, used: list[set[str]]) -> tuple[Program, int, list[int]]:
+        """The program of as many lines as have one from number ``at`` on, the number of the line after them, and those of stores
+        between them that can as well come after them: none of the lines behind gives a variable of theirs another value."""
+        program, end = Program(self.kinds, self.space), at
+        stores: list[int] = []
+        held: set[str] = set()
+        for number in range(at, len(lines)):
+            if _STORE.match(lines[number]) and number > at:
+                stores.append(number)
+                held |= used[number]
+            elif lines[number].partition(" = ")[0] in held or not self.add(program, lines[number]):
+                break
+            else:
+                end = number + 1
+        return program, end, [number for number in stores if number < end]
 
     def add(self, program: Program, line: str) -> bool:
         """Add a line to a program, if it can be."""
@@ -277,21 +290,23 @@ class Fuser:
             if kind is not None:
                 self.kinds[name] = kind
 
-    def replaced(self, program: Program, lines: list[str], at: int, end: int, used: list[set[str]]) -> str:
-        """The call for the lines from ``at`` to ``end``."""
-        outputs = [name for name in program.variables if self.is_read(name, lines, end, used)]
+    def replaced(
+        self, program: Program, lines: list[str], mine: list[int], later: list[int], used: list[set[str]]
+    ) -> str:
+        """The call for the lines with some numbers, which others come after."""
+        outputs = [name for name in program.variables if self.is_read(name, lines, later, used)]
         for name, value in program.variables.items():
             self.kinds[name] = value.kind
-        run = Run(program, lines[at:end], outputs, self.space)
+        run = Run(program, [lines[number] for number in mine], outputs, self.space)
         arguments = ", ".join(["g", *run.inputs])
         targets = ", ".join(outputs) + ("," if len(outputs) == 1 else "")
         return f"{targets} = {self.name(run)}({arguments})" if outputs else "pass"
 
     @staticmethod
-    def is_read(name: str, lines: list[str], at: int, used: list[set[str]]) -> bool:
-        """Whether a variable is read in the lines from ``at`` on before it is assigned anew."""
-        for line, names in zip(lines[at:], used[at:]):
-            if name in names:
-                found = _TARGET.match(line)
+    def is_read(name: str, lines: list[str], later: list[int], used: list[set[str]]) -> bool:
+        """Whether a variable is read in the lines with these numbers before it is assigned anew."""
+        for number in later:
+            if name in used[number]:
+                found = _TARGET.match(lines[number])
                 return found is None or found[1] != name or name in VARIABLE.findall(found[2])
         return False

@@ -199,12 +199,10 @@ class TensorMap:
         """What a box that lands adds to the bytes that its mbarrier expects."""
         return np.array([-self.box_bytes], np.int64)
 
+    @lru_cache(maxsize=256)  # noqa: B019 - the maps of a kernel come again in each launch
     def problem(self) -> str | None:
         """Why cuTensorMapEncodeTiled would refuse the map (CUDA driver API, "Tensor Map Object Management")."""
-        for bad, why in self.checks():
-            if bad:
-                return why
-        return None
+        return next((why for bad, why in self.checks() if bad), None)
 
     def checks(self):
         span = SPAN[self.swizzle]
@@ -252,6 +250,7 @@ class TensorMap:
         )
         yield not 1 <= self.columns.pixels <= MOST_PIXELS, f"{self.columns.pixels} pixels are not 1 to {MOST_PIXELS}"
 
+    @lru_cache(maxsize=256)  # noqa: B019
     def encode(self) -> bytes:
         five = lambda values, fill: (*values, *[fill] * (5 - len(values)))
         return _FORMAT.pack(

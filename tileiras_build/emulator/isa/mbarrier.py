@@ -230,9 +230,12 @@ class BarrierSite:
         """Whether the phase that all threads name has completed in every CTA, by machine code; False where there is more to be looked at."""
         if not isinstance(state, np.generic) or not machine_code.is_ready():
             return False
-        index, _ = self.where(group, address, selection)
+        (index, _), view = self.where(group, address, selection), group.m.shared_view(_u64)
         wanted = int(state) & 1 if parity else int(state) >> 63
-        return barrier_code.have_left(group.m.shared_view(_u64), index, wanted)
+        found = barrier_code.have_left(view, index, wanted)
+        if found is False and group.m.waits.land(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
+            found = barrier_code.have_left(view, index, wanted)
+        return bool(found)
 
     def wait(self, group, selection, ready, index, done, sleeps):
         """Some tests failed: an Event, or None where the threads shall see that. ``ready``: ones, for the threads or the CTAs."""
