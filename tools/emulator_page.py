@@ -337,9 +337,10 @@ has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`em
 (`emulator/exact_sums.py`); so are the sums of fp8 that `wgmma` cuts off (`emulator/short_sums_code.py`);
 `ldmatrix` is then machine code as well
 (`emulator/matrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
-(`emulator/chunks.py`), `cp.async` (`emulator/copy_code.py`), loads of words of shared memory that follow each other
-(`emulator/shared_words.py`), `tcgen05.ld` and `.st` of whole lines (`emulator/tensor_code.py`), arrivals at mbarriers
-(`emulator/barrier_code.py`) and the registers of groups that part or meet (`emulator/register_moves.py`). Instructions that follow each other and take a thread's numbers for themselves are one program over strips
+(`emulator/chunks.py`), `cp.async` (`emulator/copy_code.py`), loads of words of shared memory, and stores of four, that follow each other
+(`emulator/shared_words.py`, `emulator/shared_stores.py`), `tcgen05.ld` and `.st` of whole lines (`emulator/tensor_code.py`), arrivals at mbarriers
+(`emulator/barrier_code.py`) and the registers of groups that part or meet (`emulator/register_moves.py`). What depends on the threads of a group alone is kept with them
+(`emulator/threads.py`), for the next launch as well. Instructions that follow each other and take a thread's numbers for themselves are one program over strips
 of the registers (`emulator/fusion.py`, `emulator/strips.py`), once a process has computed 2^23 numbers so and a function has been called for 2^16
 threads (`emulator/first_calls.py`); alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
 are, once a process has done each some millions of times (`emulator/elements.py`); where one of the numbers needs a decision - a

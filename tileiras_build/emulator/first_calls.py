@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from . import machine_code, strips
+from . import machine_code, shared_stores, strips
 from .fusion import Fuser, Run
 from .lifetimes import with_deletions
 from .shared_words import together
@@ -65,6 +65,7 @@ class Body:
         """The same with runs in place of lines; itself where there is nothing to fuse."""
         lines, origin = together(self.lines, self.origin, self.space)
         lines, origin = Fuser(self.kinds, self.space, self.name_run).fuse(lines, origin)
+        lines, origin = shared_stores.together(lines, origin, self.space)
         return self if lines == self.lines else replace(self, lines=lines, origin=origin)
 
     def name_run(self, run: Run) -> str:
