@@ -247,10 +247,15 @@ def test_what_is_kept_is_found_without_llvm(folder, made):
 
 
 def test_what_is_noted_is_of_this_code_and_this_cpu(folder, monkeypatch):
-    assert not kept_code.is_noted("one")
-    kept_code.note("one")
-    assert kept_code.is_noted("one") and not kept_code.is_noted("other")
+    monkeypatch.setattr(kept_code, "_asked", lambda: pytest.fail("LLVM is asked"))
+    assert not kept_code.noted("one")
+    kept_code.note("one", 3)
+    kept_code.note("one", 1 << 40)
+    assert kept_code.noted("one") == 1 << 40 and not kept_code.noted("other")
     monkeypatch.setattr(kept_code, "_state_of_emulator", lambda: ("changed",))
-    assert not kept_code.is_noted("one")
+    assert not kept_code.noted("one")
     monkeypatch.undo()
-    assert not kept_code.is_noted("one")
+    monkeypatch.setenv("TILEIRAS_CUTILE_CACHE", str(folder.parent))
+    assert kept_code.noted("one") == 1 << 40
+    monkeypatch.setattr(kept_code, "_key_of_host", lambda: "other")
+    assert not kept_code.noted("one")

@@ -153,19 +153,41 @@ def test_a_process_that_multiplies_little_does_not_ask_llvm(monkeypatch):
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """Of this process nobody knows anything."""
+    """Of this process nobody knows anything. Returns what processes note."""
+    notes: dict[str, int] = {}
     monkeypatch.setattr(machine_code, "_multiplied", 0)
-    for name in ("_is_kept", "_note"):
-        monkeypatch.setattr(machine_code, name, lru_cache(getattr(machine_code, name).__wrapped__))
+    monkeypatch.setattr(machine_code, "_noted", 0)
+    monkeypatch.setattr(machine_code, "_before", lru_cache(machine_code._before.__wrapped__))
+    monkeypatch.setattr(machine_code.kept_code, "note", notes.__setitem__)
+    monkeypatch.setattr(machine_code.kept_code, "noted", lambda what: notes.get(what, 0))
+    return notes
 
 
-def test_a_process_asks_earlier_where_one_before_has_multiplied_enough(fresh, monkeypatch):
-    notes: set[str] = set()
-    monkeypatch.setattr(machine_code.kept_code, "note", notes.add)
-    monkeypatch.setattr(machine_code.kept_code, "is_noted", lambda what: what in notes)
-    assert not machine_code.is_worth_it(machine_code.BEFORE) and not notes
-    assert machine_code.is_worth_it(1) and len(notes) == 1
-    monkeypatch.setattr(machine_code, "_multiplied", machine_code.KEPT)
-    assert not machine_code.is_ready()
-    machine_code._is_kept.cache_clear()
-    assert machine_code.is_worth_it(1)
+def begin_anew(monkeypatch):
+    """As a process begins that knows the notes of those before."""
+    monkeypatch.setattr(machine_code, "_multiplied", 0)
+    monkeypatch.setattr(machine_code, "_noted", 0)
+    machine_code._before.cache_clear()
+
+
+def test_processes_that_multiply_enough_together_have_a_next_one_ask(fresh, monkeypatch):
+    for times in range(1, 5):
+        assert not machine_code.is_worth_it(machine_code.BEFORE // 4)
+        machine_code.note()
+        assert list(fresh.values()) == [machine_code.BEFORE // 4 * times]
+        begin_anew(monkeypatch)
+    assert not machine_code.is_worth_it(machine_code.KEPT) and machine_code.is_worth_it(1)
+
+
+def test_what_is_enough_is_noted_once(fresh, monkeypatch):
+    machine_code.note()
+    assert not fresh
+    machine_code.is_worth_it(machine_code.BEFORE + 1)
+    machine_code.note()
+    ((name, noted),) = fresh.items()
+    for _ in range(2):
+        machine_code.is_worth_it(1)
+        machine_code.note()
+        assert fresh == {name: noted}
+        begin_anew(monkeypatch)
+        machine_code.is_worth_it(machine_code.BEFORE)

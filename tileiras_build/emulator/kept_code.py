@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Sequence
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -60,40 +59,41 @@ def noted_host() -> Host | None:
 
 def find(text: str, name: str) -> Image | None:
     """The code of the function ``name`` of a text, if it is kept. LLVM is not asked."""
-    data = _found("machine code", text, name)
+    store, cpu = local_store(), noted_host() if host.cache_info().currsize == 0 else host()
+    if store is None or cpu is None or not cpu.is_current():
+        return None
+    data = store.find(_key(text, name, cpu))
     return None if data is None else Image.unpacked(data)
 
 
 def keep(text: str, name: str, image: Image) -> None:
     """Keep it."""
-    _kept(image.packed(), "machine code", text, name)
-
-
-def is_noted(what: str) -> bool:
-    """Whether a process before has noted something of the machine code of this emulator; LLVM is not asked."""
-    return _found("note", what, _state_of_emulator()) is not None
-
-
-def note(what: str) -> None:
-    """Note it, for the next processes."""
-    _kept(b"", "note", what, _state_of_emulator())
-
-
-def _found(*parts: object) -> bytes | None:
-    store, cpu = local_store(), noted_host() if host.cache_info().currsize == 0 else host()
-    if store is None or cpu is None or not cpu.is_current():
-        return None
-    return store.find(_key(cpu, parts))
-
-
-def _kept(data: bytes, *parts: object) -> None:
     store = local_store()
     if store is not None and _key_of_host() is not None and host().is_current():
-        store.keep(_key(host(), parts), data)
+        store.keep(_key(text, name, host()), image.packed())
 
 
-def _key(cpu: Host, parts: Sequence[object]) -> str:
-    return key_of("kept code", _key_of_host(), *cpu, *parts)
+def _key(text: str, name: str, cpu: Host) -> str:
+    return key_of("machine code", text, name, _key_of_host(), *cpu)
+
+
+def noted(what: str) -> int:
+    """The number that processes before have noted of the machine code of this emulator, 0 where none has. LLVM is not asked."""
+    store, key = local_store(), _key_of_note(what)
+    data = None if store is None or key is None else store.find(key)
+    return 0 if data is None else int(data)
+
+
+def note(what: str, number: int) -> None:
+    """Note it, for the next processes. LLVM is not asked."""
+    store, key = local_store(), _key_of_note(what)
+    if store is not None and key is not None:
+        store.keep(key, b"%d" % number)
+
+
+def _key_of_note(what: str) -> str | None:
+    known = _key_of_host()
+    return None if known is None else key_of("note", what, known, _state_of_emulator())
 
 
 @lru_cache

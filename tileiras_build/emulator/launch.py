@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from . import processes, tensor
+from . import machine_code, processes, tensor
 from .block_races import BlockRaces, applies
 from .cluster import check_shape
 from .findings import FAULT, WARNING, Findings
@@ -215,6 +215,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     with np.errstate(all="ignore"):
         run_all(plan, run, options)
     program.translations.keep()
+    machine_code.note()
 
 
 def run_all(plan: Plan, run: Callable[[int, int, Options], None], options: Options) -> None:

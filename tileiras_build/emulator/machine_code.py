@@ -25,11 +25,12 @@ from .shapes import is_any
 from .tiles import PIECE, adder, tile_of
 
 BEFORE = 1 << 30  # multiplications of a process before it asks LLVM, which takes as long as they do
-KEPT = 1 << 23  # the same where processes before have asked it, and kept what it makes
+KEPT = 1 << 23  # the same where processes before have multiplied so many times: what LLVM makes is kept
 TOGETHER = 1 << 20  # bytes of factors in float64 that stay in a second-level cache
 NEAR = 3 << 13  # bytes of rows of A that stay in a first-level cache
 
 _multiplied = 0  # so far, by this process
+_noted = 0  # of these
 
 
 @dataclass(frozen=True)
@@ -87,24 +88,26 @@ def is_worth_it(multiplications: int) -> bool:
     """Whether a process that will multiply so many times more has multiplied enough in all."""
     global _multiplied
     _multiplied += multiplications
-    if _multiplied > BEFORE:
-        _note()
     return is_ready()
 
 
 def is_ready() -> bool:
-    """Whether the process has multiplied enough."""
-    return _multiplied > BEFORE or (_multiplied > KEPT and _is_kept())
+    """Whether the process has multiplied enough, or some and those before it the rest."""
+    return _multiplied > BEFORE or (_multiplied > KEPT and _multiplied + _before() > BEFORE)
 
 
 @lru_cache
-def _is_kept() -> bool:
-    return kept_code.is_noted(__name__)
+def _before() -> int:
+    """Multiplications of processes before this one that have noted them."""
+    return kept_code.noted(__name__)
 
 
-@lru_cache
-def _note() -> None:
-    kept_code.note(__name__)
+def note() -> None:
+    """At the end of a launch: let the next processes know, as long as it is not enough for them."""
+    global _noted
+    if _multiplied > max(KEPT, _noted) and _before() <= BEFORE and _noted <= BEFORE:
+        kept_code.note(__name__, _before() + _multiplied)
+        _noted = _multiplied
 
 
 def add(
