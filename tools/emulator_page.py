@@ -425,7 +425,7 @@ RULES = {
     "two accesses to columns of tensor memory, one of them a write, with nothing that orders them": "9.7.16.6",
     "accesses of several threads to tensor memory with no `tcgen05.fence` on one side of their synchronisation (`tensor-not-fenced`)": "9.7.16.6.3",
     "`tcgen05.ld` or `.st` that has not been waited for (`tcgen05.wait`) by what hands its columns to another thread (`load-not-waited`)": "9.7.16.6.4.4",
-    "tensor memory of a pair of CTAs that is given back while one of them may still use it": "9.7.16.7",
+    "tensor memory that is given back while another warp, an operation, or the other CTA of a pair may still use it": "9.7.16.7",
 }  # fmt: skip
 
 FOUND = """

@@ -99,3 +99,24 @@ def test_a_warp_that_has_not_waited_for_a_sum_races():
     loop = "W: mbarrier.try_wait.parity.shared.b64 p1, [bar], 0; @!p1 bra W;"
     with pytest.raises(EmulatorFault, match="race on tensor memory|still writes here"):
         execute(without(program(SUM), loop, early))
+
+
+def test_a_warp_that_frees_what_others_may_still_use():
+    old = "bar.sync 0;\n\n@p2 bra Z;"
+    with pytest.raises(
+        EmulatorFault, match="nothing orders what warp 1 does in columns 0 to 63 of this CTA before this, which frees"
+    ):
+        execute(without(program(SUM), old, old.replace("bar.sync 0;", "")))
+
+
+def test_a_warp_that_frees_what_an_operation_may_still_write():
+    """Another warp has waited for it."""
+    issue = SUM.replace(COMMIT, "") + COMMIT
+    one = "setp.lt.u32 p4, t0, 32; @p4 bra V; W: mbarrier.try_wait.parity.shared.b64 p1, [bar], 0; @!p1 bra W; V: @!p4 bra Z;"
+    ptx = program(issue)
+    start, end = ptx.index("W: mbarrier.try_wait"), ptx.index("@p2 bra Z;")
+    late = "mov.u32 t14, 0; U: add.u32 t14, t14, 1; setp.lt.u32 p5, t14, 2000; @p5 bra U;"
+    with pytest.raises(
+        EmulatorFault, match="nothing orders an operation that warp 0 issued in columns 0 to 63 of this CTA before this"
+    ):
+        execute(f"{ptx[:start]}{one}{late}{ptx[end:]}")

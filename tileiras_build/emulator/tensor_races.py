@@ -35,7 +35,6 @@ class TensorRaces(PhaseRaces):
 
     def __init__(self, machine):
         super().__init__(machine)
-        self.tensor_clock = np.zeros((machine.ctas, self.warps), np.int32)  # of each warp's last tcgen05.ld or .st
         self.accessed: dict[tuple[str, int], np.ndarray] = {}
         self.waited: dict[tuple[str, int], np.ndarray] = {}
         self.fenced: dict[tuple[str, int], np.ndarray] = {}
@@ -68,10 +67,6 @@ class TensorRaces(PhaseRaces):
                 self._note(self.fenced, (what, warp), cta, span, self.clock(cta, warp))
 
     # ---- accesses of warps
-    def tensor_moved(self, ctas, warps) -> None:
-        """Warps read or write tensor memory with tcgen05.ld or .st."""
-        self.tensor_clock[ctas, warps] = self.clock(ctas, warps)
-
     def tensor_columns(self, ins, span: Span, ctas, warps, writes: bool) -> None:
         """Warps of CTAs (n) read or write columns of tensor memory with tcgen05.ld or .st."""
         for cta, warp in zip(np.asarray(ctas).tolist(), np.asarray(warps).tolist()):
@@ -143,13 +138,22 @@ class TensorRaces(PhaseRaces):
         why = f"{self._does(what, agent, span)} is ordered before this operation by no tcgen05.fence{missing}"
         fault(self.machine, ins, why, by[0], by[1] * 32, span.first, FINDING)
 
-    def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
-        """A warp frees what it has with the peer CTA, whose accesses it must come after (PTX ISA 9.0, table 47)."""
-        first = int(self.first_agent[peer])
-        known = self.known[cta, warp, MET, first : first + self.warps]
-        late = np.flatnonzero(self.tensor_clock[peer] > known)
-        if late.size:
-            raise EmulatorFault(
-                f"race on tensor memory: warp {late[0]} of the peer CTA may still access what this frees for both",
-                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), kind=RACE,
-            )  # fmt: skip
+    def tensor_freed(self, ins, span: Span, others: Sequence[int], by: tuple[int, int]) -> None:
+        """A warp frees columns of CTAs, its own and perhaps its peer: it comes after what all threads did there (PTX ISA 9.0, table 47)."""
+        own = int(self.first_agent[by[0]]) + by[1]
+        for other in others:
+            first, at = int(self.first_agent[other]), (other, span.halves, slice(span.first, span.last))
+            for (kind, agent), table in self.accessed.items():
+                who = first + agent if kind == MOVED else agent
+                late = (
+                    kind in (MOVED, USED) and who != own and int(table[at].max(initial=0)) > self.known[*by, MET, who]
+                )
+                if late:
+                    self._report_freed(ins, kind, who, span, by)
+
+    def _report_freed(self, ins, kind: str, who: int, span: Span, by: tuple[int, int]) -> None:
+        where = "of the peer CTA" if who // self.roles != int(self.first_agent[by[0]]) // self.roles else "of this CTA"
+        raise EmulatorFault(
+            f"race on tensor memory: nothing orders {self._does(kind, who, span)} {where} before this, which frees them",
+            instruction=ins.text, line=ins.line, thread=self.machine.thread_name(by[0], by[1] * 32), kind=RACE,
+        )  # fmt: skip

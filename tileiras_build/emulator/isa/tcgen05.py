@@ -140,8 +140,6 @@ class Transfer:
             memory.mark(memory.loading, some, which, span)
             if group.machine.race is not None:
                 group.machine.race.tensor_columns(self.ins, span, some, which, False)
-        if group.machine.race is not None:
-            group.machine.race.tensor_moved(places.ctas, places.warps)
         if self.is_for_code():
             return list(tensor_code.load(memory.cells, places.lines, self.lines).reshape(-1, *group.shape))
         index = self.index(places.cells)
@@ -164,8 +162,6 @@ class Transfer:
             memory.mark(memory.storing, some, which, span)
             if group.machine.race is not None:
                 group.machine.race.tensor_columns(self.ins, span, some, which, True)
-        if group.machine.race is not None:
-            group.machine.race.tensor_moved(places.ctas, places.warps)
         if self.is_for_code():
             return tensor_code.store(memory.cells, places.lines, self.lines, values, group.shape)
         index = self.index(places.cells)

@@ -131,11 +131,12 @@ def tensor_dealloc(ins, group, address, columns):
     ctas, warps = warps_of(group, ins)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
-        if group.machine.race is not None and is_pair(ins):
-            clusters = group.machine.clusters
-            group.machine.race.tensor_freed(
-                ins, int(cta), int(warp), int(clusters.of_rank(cta, clusters.rank(cta) ^ 1))
-            )
+        if group.machine.race is not None:
+            clusters, others = group.machine.clusters, [int(cta)]
+            if is_pair(ins):
+                others.append(int(clusters.of_rank(cta, clusters.rank(cta) ^ 1)))
+            span = tensor.Span(int(cta), int(start), int(count))
+            group.machine.race.tensor_freed(ins, span, others, (int(cta), int(warp)))
     group.machine.unpark()
 
 
