@@ -42,6 +42,9 @@ def nameless(x):
     ct.store(x, (0,), NAMELESS(ct.load(x, (0,), (16,))))
 
 
+a_lambda = ct.kernel(lambda x: ct.store(x, (0,), ct.zeros((16,), ct.float32)))
+
+
 def shown(kernel, kind="float32"):
     """The lines of what Python shows of a launch that fails."""
     with pytest.raises(Exception) as caught:
@@ -62,9 +65,23 @@ def test_a_mistake_in_a_kernel_is_its_sentence_and_the_line(kernel, kind, senten
     assert "site-packages" not in text and "another exception" not in text and "direct cause" not in text
 
 
-def test_what_cutile_has_not_expected_is_placed_and_named():
+def test_a_lambda_from_outside_is_placed_and_said():
     text = shown(nameless)
-    assert "NAMELESS(ct.load" in text and "cuTile's front end ended with AssertionError in " in text
+    assert "NAMELESS(ct.load" in text and "a lambda that stands outside of the kernel cannot be called in it" in text
+    assert "site-packages" not in text and "direct cause" not in text
+
+
+def test_a_kernel_that_is_a_lambda_is_refused():
+    assert "error[cutile-source]: cuTile reads kernels that are written with def" in shown(a_lambda)
+
+
+def test_what_cutile_has_not_expected_is_placed_and_named(monkeypatch):
+    def read(*_, **__):
+        raise KeyError("unforeseen")
+
+    monkeypatch.setattr("cuda.tile._passes.hir2ir.get_function_hir", read)
+    text = shown(nameless)
+    assert "NAMELESS(ct.load" in text and "cuTile's front end ended with KeyError in " in text
     assert "TILEIRAS_DEBUG=1 shows its frames" in text and "direct cause" not in text
 
 

@@ -77,10 +77,18 @@ def _leave_origin(error: BaseException, is_internal: bool) -> None:
     error.__cause__, error.__suppress_context__ = None, True
     if is_internal and cause is not None and not _kinds_of_cutile(cause):
         place = list(_frames(cause.__traceback__))[-1:]
+        if any(_reads_a_lambda(frame) for frame in place):
+            error.add_note("a lambda that stands outside of the kernel cannot be called in it: write it with def")
+            return
         where = "".join(f" in {_file(frame)}:{frame.tb_lineno}" for frame in place)
         error.add_note(
             f"cuTile's front end ended with {type(cause).__name__}{where}; TILEIRAS_DEBUG=1 shows its frames"
         )
+
+
+def _reads_a_lambda(frame: TracebackType) -> bool:
+    """Whether cuTile's front end reads the source of a function there that has no ``def``."""
+    return getattr(frame.tb_frame.f_locals.get("pyfunc"), "__name__", "") == "<lambda>"
 
 
 def _leave_calls(error: Any) -> None:

@@ -142,7 +142,9 @@ class Cutile:
         return made
 
     def export(self, kernel: Any, signature: Any, target: str) -> Exported:
-        """The bytecode of a kernel; raises what cuTile's front end raises."""
+        """The bytecode of a kernel; raises what cuTile's front end raises, and InvalidInput[cutile-source] where it has no source."""
+        if kernel._pyfunc.__name__ == "<lambda>":
+            raise _lambda(kernel)
         called = self.signatures.KernelSignature(
             signature.parameters, signature.calling_convention, symbol=short_symbol(signature.symbol)
         )
@@ -192,10 +194,19 @@ def short_symbol(symbol: str) -> str:
     return f"{symbol[: LONGEST_SYMBOL - 1 - len(digest)]}_{digest}"
 
 
-def _no_source(kernel: Any) -> InvalidInput:
+def _lambda(kernel: Any) -> InvalidInput:
+    message = "cuTile reads kernels that are written with def, and this one is a lambda"
+    return InvalidInput("cutile-source", message, location=_place(kernel), remedy="give it a name: def kernel(...)")
+
+
+def _place(kernel: Any) -> Location:
     code = kernel._pyfunc.__code__
-    message = f"cuTile reads a kernel's source, and Python has none of {code.co_name}"
-    where = Location(code.co_filename, code.co_firstlineno, 1)
+    return Location(code.co_filename, code.co_firstlineno, 1)
+
+
+def _no_source(kernel: Any) -> InvalidInput:
+    message = f"cuTile reads a kernel's source, and Python has none of {kernel._pyfunc.__code__.co_name}"
+    where = _place(kernel)
     remedy = "put it into a file, or where code is made by exec, its lines into linecache.cache"
     return InvalidInput("cutile-source", message, location=where, remedy=remedy)
 
