@@ -56,6 +56,12 @@ def test_file_that_is_no_manifest(tmp_path, text):
         read_manifest(path)
 
 
+def test_a_cubin_without_a_manifest_is_named(tmp_path):
+    (tmp_path / "k.cubin").write_bytes(b"")
+    with pytest.raises(InvalidInput, match=r"k.cubin: error.report-manifest.: no launch manifest, k.json, lies beside"):
+        read_folder(tmp_path)
+
+
 def test_sizes_are_in_kibibytes():
     row = ResourceRow("k", "sm_90", 32, 48 << 10, 0, 12, 1024)
     assert row.cells == ("k", "sm_90", 32, "48 KiB", "0", "12 B", "1 KiB")

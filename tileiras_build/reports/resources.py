@@ -58,7 +58,17 @@ def read_folder(folder: str | Path) -> list[ResourceRow]:
     cubins = sorted(root.rglob("*.cubin"))
     if not cubins:
         raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(folder)))
-    return [row for cubin in cubins for row in read_manifest(cubin.with_suffix(".json"))]
+    return [row for cubin in cubins for row in read_manifest(_manifest_beside(cubin))]
+
+
+def _manifest_beside(cubin: Path) -> Path:
+    """Raises InvalidInput[report-manifest] where there is none, as beside a cubin that ``tileiras`` has made."""
+    path = cubin.with_suffix(".json")
+    if not path.exists():
+        remedy = "make it by scons or `tileiras-build lower --to cubin`, which write one, or keep it elsewhere"
+        message = f"no launch manifest, {path.name}, lies beside this cubin"
+        raise InvalidInput("report-manifest", message, location=Location(str(cubin)), remedy=remedy)
+    return path
 
 
 def read_manifest(path: Path) -> list[ResourceRow]:
