@@ -20,6 +20,9 @@ from .threads import Threads
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
 
 
+_NO_CARRY = np.bool_(False)
+
+
 class Split:
     """A branch on which the threads of a group disagree: pieces of (threads' mask, pc)."""
 
@@ -52,7 +55,7 @@ class Group:
         self.pc = 0
         self.stack: tuple[int, ...] = ()
         self.barrier_value = None
-        self.carry = np.bool_(False)
+        self.carry = _NO_CARRY
         self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
         self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
         self.since = 0

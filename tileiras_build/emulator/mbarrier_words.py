@@ -22,6 +22,11 @@ def pack(expected: np.ndarray, pending: np.ndarray, tx: np.ndarray, phase: np.nd
     return np.asarray(word, np.int64).view(np.uint64)
 
 
+def fresh(count: int) -> np.uint64:
+    """The word of an mbarrier that expects so many arrivals, all of them pending."""
+    return np.uint64(count | count << 20 | BIAS << 40)
+
+
 def unpack(words: np.ndarray) -> tuple[np.ndarray, ...]:
     """(expected, pending, tx, phase) of words, int64 arrays."""
     bits = np.asarray(words).view(np.int64)

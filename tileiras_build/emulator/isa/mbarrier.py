@@ -12,7 +12,7 @@ from .. import barrier_code, machine_code
 from ..access import Site
 from ..faults import EmulatorFault
 from ..group import Event, is_of_ctas
-from ..mbarrier_words import COUNT_LIMIT, describe, pack, to_come, unpack
+from ..mbarrier_words import COUNT_LIMIT, describe, fresh, pack, to_come, unpack
 from ..selection import first_ones, flat_threads, selected
 from ..shapes import are_all, begins_run, each, is_any
 from ..syntax import SINK, Address, Register
@@ -154,14 +154,20 @@ class BarrierSite:
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
         index, flat = self.where(group, address, selection)
-        counts = each(selection.pick(count), len(index))
-        bad = (counts < 1) | (counts > COUNT_LIMIT)
-        if is_any(bad):
-            self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
-        group.m.shared_view(_u64)[index] = pack(counts, counts, _NONE, _NONE)
+        if isinstance(count, np.generic) and 1 <= int(count) <= COUNT_LIMIT:
+            words = fresh(int(count))
+        else:
+            words = self.fresh_words(group, each(selection.pick(count), len(index)))
+        group.m.shared_view(_u64)[index] = words
         group.m.waits.changes += 1
         if group.m.race is not None:
             group.m.race.initialised(self.ins, index, flat)
+
+    def fresh_words(self, group, counts: np.ndarray) -> np.ndarray:
+        bad = (counts < 1) | (counts > COUNT_LIMIT)
+        if is_any(bad):
+            self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
+        return pack(counts, counts, _NONE, _NONE)
 
     def invalidate(self, group, address, mask):
         selection = selected(group, mask)
