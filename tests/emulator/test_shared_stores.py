@@ -26,7 +26,6 @@ def calls(monkeypatch):
 
 def stored(monkeypatch, *, is_ready: bool, step: int = 16, second: int = 16) -> bytes:
     monkeypatch.setattr(machine_code, "BEFORE", -1 if is_ready else 1 << 62)
-    monkeypatch.setattr(machine_code, "_is_kept", lambda: False)
     monkeypatch.setattr(first_calls, "ENOUGH", -1)
     out = aligned(np.zeros((CTAS, THREADS), np.uint32))
     text = (
