@@ -54,7 +54,7 @@ class Group:
         self.R, self.parent, self.select = registers, parent, select
         self.pc = 0
         self.stack: tuple[int, ...] = ()
-        self.barrier_value = None
+        self.barrier_value: np.ndarray | None = None
         self.carry = _NO_CARRY
         self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
         self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails

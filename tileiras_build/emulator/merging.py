@@ -162,10 +162,10 @@ def _side_by_side(
         for group, value in zip(groups, values):
             place(out, group.select, value)
         return out
-    out = np.zeros(len(merged.flat), np.int64)
+    flat = np.zeros(len(merged.flat), np.int64)
     for value, position in zip(values, positions):
-        out[position] = value.reshape(-1)
-    return out.reshape(merged.shape)
+        flat[position] = value.reshape(-1)
+    return flat.reshape(merged.shape)
 
 
 def place(out: np.ndarray, select, value) -> None:

@@ -112,10 +112,10 @@ def _are_finite(factors: Sequence[Factor]) -> bool:
 
 def errors_of_matrices(steps: list[tuple[Factor, Factor]], stack: int) -> np.ndarray | None:
     """The errors (stack, steps), by the numbers of each matrix, which machine code finds; None where it cannot, or one is not finite."""
-    sides = [_extremes(factors) for factors in zip(*steps)]
-    if any(side is None for side in sides):
+    of_left, of_right = (_extremes(factors) for factors in zip(*steps))
+    if of_left is None or of_right is None:
         return None
-    (left, left_bound), (right, right_bound) = sides
+    (left, left_bound), (right, right_bound) = of_left, of_right
     k = steps[0][0].shape[-1]
     errors = left.max(axis=0) * right.max(axis=0) * (k * (k + 2) * 2.0**-53)
     if not are_all(np.isfinite(errors)):

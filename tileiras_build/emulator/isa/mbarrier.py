@@ -154,11 +154,11 @@ class BarrierSite:
     def init(self, group, address, count, mask):
         selection = selected(group, mask)
         index, flat = self.where(group, address, selection)
+        words = group.m.shared_view(_u64)
         if isinstance(count, np.generic) and 1 <= int(count) <= COUNT_LIMIT:
-            words = fresh(int(count))
+            words[index] = fresh(int(count))
         else:
-            words = self.fresh_words(group, each(selection.pick(count), len(index)))
-        group.m.shared_view(_u64)[index] = words
+            words[index] = self.fresh_words(group, each(selection.pick(count), len(index)))
         group.m.waits.changes += 1
         if group.m.race is not None:
             group.m.race.initialised(self.ins, index, flat)

@@ -261,21 +261,25 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %54 = llvm.extractvalue %53[1] : !llvm.struct<(i32, i1)>
     llvm.cond_br %54, ^bb6, ^bb7
   ^bb6:
-    llvm.br ^bb23
+    llvm.br ^bb25
   ^bb7:
-    llvm.br ^bb23
+    llvm.br ^bb25
   ^bb8:
+    llvm.cond_br %19, ^bb9, ^bb12
+  ^bb9:
     %55 = llvm.add %20, %25 : i32
     %56 = llvm.inttoptr %55 : i32 to !llvm.ptr<3>
     %57 = builtin.unrealized_conversion_cast %56 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     %58 = builtin.unrealized_conversion_cast %4 : i32 to index
     %59 = builtin.unrealized_conversion_cast %4 : i32 to i1
-    llvm.br ^bb9
-  ^bb9:
-    %60 = nvgpu.mbarrier.try_wait.parity %57[%58], %59 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %60, ^bb10, ^bb9
+    llvm.br ^bb10
   ^bb10:
+    %60 = nvgpu.mbarrier.try_wait.parity %57[%58], %59 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %60, ^bb11, ^bb10
+  ^bb11:
     nvvm.memory_clobber
+    llvm.br ^bb12
+  ^bb12:
     %61 = llvm.and %20, %26 : i32
     %62 = llvm.lshr %61, %22 : i32
     %63 = llvm.zext %62 : i32 to i64
@@ -285,56 +289,59 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %67 = llvm.lshr %66, %22 : i32
     %68 = llvm.zext %67 : i32 to i64
     %69 = llvm.or %68, %27 : i64
-    llvm.cond_br %19, ^bb11, ^bb14
-  ^bb11:
+    llvm.cond_br %19, ^bb13, ^bb16
+  ^bb13:
     %70 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
     %71 = llvm.extractvalue %70[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %71, ^bb12, ^bb13
-  ^bb12:
+    llvm.cond_br %71, ^bb14, ^bb15
+  ^bb14:
     nvvm.tcgen05.fence.after_thread_sync
     %72 = llvm.inttoptr %52 : i32 to !llvm.ptr<6>
     cute_nvgpu.arch.mma.SM100.umma %72, %64, %69, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
     %73 = llvm.add %69, %29 : i64
     %74 = llvm.add %64, %29 : i64
     cute_nvgpu.arch.mma.SM100.umma %72, %74, %73, %30 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %75 = llvm.add %55, %31 : i32
-    %76 = llvm.inttoptr %75 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %76 {group = "cg1"} : (!llvm.ptr<3>) -> ()
-    llvm.br ^bb13
-  ^bb13:
-    llvm.br ^bb14
-  ^bb14:
-    llvm.cond_br %19, ^bb15, ^bb18
+    %75 = llvm.add %20, %25 : i32
+    %76 = llvm.add %75, %31 : i32
+    %77 = llvm.inttoptr %76 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %77 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    llvm.br ^bb15
   ^bb15:
-    %77 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %78 = llvm.extractvalue %77[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %78, ^bb16, ^bb17
+    llvm.br ^bb16
   ^bb16:
-    %79 = llvm.add %20, %32 : i32
-    %80 = llvm.inttoptr %79 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %80 {group = "cg1"} : (!llvm.ptr<3>) -> ()
-    llvm.br ^bb17
+    llvm.cond_br %19, ^bb17, ^bb20
   ^bb17:
-    llvm.br ^bb18
+    %78 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %79 = llvm.extractvalue %78[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %79, ^bb18, ^bb19
   ^bb18:
-    %81 = llvm.add %20, %32 : i32
-    %82 = llvm.inttoptr %81 : i32 to !llvm.ptr<3>
-    %83 = builtin.unrealized_conversion_cast %82 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %80 = llvm.add %20, %32 : i32
+    %81 = llvm.inttoptr %80 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %81 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb19
   ^bb19:
-    %84 = nvgpu.mbarrier.try_wait.parity %83[%58], %59 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %84, ^bb20, ^bb19
+    llvm.br ^bb20
   ^bb20:
+    %82 = llvm.add %20, %32 : i32
+    %83 = llvm.inttoptr %82 : i32 to !llvm.ptr<3>
+    %84 = builtin.unrealized_conversion_cast %83 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %85 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %86 = builtin.unrealized_conversion_cast %4 : i32 to i1
+    llvm.br ^bb21
+  ^bb21:
+    %87 = nvgpu.mbarrier.try_wait.parity %84[%85], %86 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %87, ^bb22, ^bb21
+  ^bb22:
     nvvm.memory_clobber
     nvvm.barrier.cta.sync.aligned.count %8, %33 : (i32, i32) -> ()
-    llvm.cond_br %19, ^bb21, ^bb22
-  ^bb21:
-    %85 = llvm.inttoptr %52 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.sm100.dealloc_tmem %85 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
-    llvm.br ^bb22
-  ^bb22:
-    llvm.br ^bb23
+    llvm.cond_br %19, ^bb23, ^bb24
   ^bb23:
+    %88 = llvm.inttoptr %52 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.sm100.dealloc_tmem %88 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
+    llvm.br ^bb24
+  ^bb24:
+    llvm.br ^bb25
+  ^bb25:
     llvm.return
   }
 }
