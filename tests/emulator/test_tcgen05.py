@@ -1,6 +1,7 @@
 """Tensor memory: allocation, ld and st, cp, commit; fragments and copies by the ISA's formulas."""
 
 import subprocess
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -113,6 +114,17 @@ def test_registers_may_be_read_before_the_wait():
     body = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [t2]; {stores(1)} tcgen05.wait::ld.sync.aligned;"
     run(transfer_kernel(body, 1, columns=32), cells, out)
     np.testing.assert_array_equal(out[:, 0], cells[0])
+
+
+@pytest.mark.parametrize(
+    "column, is_stored", [(0, True), (1, True), (2, False), (SPLIT, True), (SPLIT + 1, True), (SPLIT + 2, False)]
+)
+def test_both_runs_of_columns_have_to_be_waited_for(column, is_stored):
+    cells, values = aligned(np.zeros((32, 128), np.uint32)), aligned(np.zeros((128, 2), np.uint32))
+    body = f"""{loads(2)} tcgen05.st.sync.aligned.16x32bx2.x2.b32 [t2], {SPLIT}, {registers_text(2)}; add.u32 t4, t2, {column};
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [t4]; tcgen05.wait::ld.sync.aligned; {stores(1)} tcgen05.wait::st.sync.aligned;"""
+    with pytest.raises(EmulatorFault, match="has not been waited for") if is_stored else nullcontext():
+        run(transfer_kernel(body, 2, columns=32), cells, values)
 
 
 @pytest.mark.parametrize(
