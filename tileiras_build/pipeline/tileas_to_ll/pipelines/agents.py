@@ -13,17 +13,19 @@ from contextlib import ExitStack, contextmanager, nullcontext
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, SSAValue
+from xdsl.traits import IsTerminator, Pure
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cute_nvgpu import ops as cute_nvgpu
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import AddressSpace, AddressSpaceAttr
+from ....dialects.nv_tileas.ops import BarrierOp
 from ....dialects.nv_tileas.types import MBARRIER_BYTES
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ....dialects.nvvm import barriers, tensor_memory, warps
-from ...shared.accessors import given, number_of, numbers_of, owner, parent
+from ...shared.accessors import block_of, given, number_of, numbers_of, owner, parent
 from ...shared.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -31,6 +33,8 @@ from ..emission.thread_code import Value
 
 ONE_THREAD_AGENTS = 2  # the first of the warps that do not compute
 EMPTIED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
+# What one warp does of a loop that only multiplies.
+OF_PRODUCTS = EMPTIED_BY | {"nv_tileas.async.umma_commit", "nv_tileas.async.pipeline.consumer_wait"}
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
@@ -256,21 +260,42 @@ def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
 
 
 def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
+    by_products, alone = _is_emptied_by_products(op.pipeline), _only_multiplies(block_of(op))
     with ExitStack() as waiting:
         if is_pair(op.pipeline):
             waiting.enter_context(leading(e))
-        if _is_emptied_by_products(op.pipeline):
+        if by_products and alone:
             waiting.enter_context(e.one_warp())
         wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
+    if by_products and not (alone or e.is_one_thread or _meet_before_products(op)):
+        e.barrier()
 
 
 def _is_emptied_by_products(pipeline: SSAValue) -> bool:
-    """Whether the stages are read by products of one thread alone, whose end empties them: that warp waits for them, and no
-    other. One that looks at a stage which it does not empty may come too late, when the phase that it waits for has been
-    followed by another, and then sleep for good (PTX ISA 9.0, section 9.7.13.15.16)."""
+    """Whether the stages are read by products of one thread alone, whose end empties them.
+
+    A warp that looks at a stage which it does not empty may come too late, when the phase that it waits for has been followed by
+    another, and then sleep for good (PTX ISA 9.0, section 9.7.13.15.16). So either the warp that multiplies waits alone, or all have
+    waited before it multiplies.
+    """
     users = [use.operation for use in pipeline.uses]
     by_threads = any(op.name == "nv_tileas.async.pipeline.consumer_release" for op in users)
     return not by_threads and any(op.name in EMPTIED_BY and op.pipeline is pipeline for op in users)
+
+
+def _only_multiplies(block: Block) -> bool:
+    """Whether nothing else in a block relies on what the filled stage says: that older products are done."""
+    return all(op.name in OF_PRODUCTS or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
+
+
+def _meet_before_products(op: TableOperation) -> bool:
+    """Whether all threads meet between a wait and the next product of its block."""
+    following = op.next_op
+    while following is not None and following.name not in EMPTIED_BY:
+        if following.name == BarrierOp.name:
+            return True
+        following = following.next_op
+    return False
 
 
 def emit_consumer_release(e: KernelEmitter, op: TableOperation) -> None:
