@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import machine_code
+from . import following_lines, machine_code
+from .following_lines import Parts
 from .jit import address, addresses, compiled, identities
 
 if TYPE_CHECKING:
@@ -22,37 +23,24 @@ if TYPE_CHECKING:
     from .group import Group
 
 BYTES, WORDS = 16, 4  # of a store
-FEWEST = 2  # stores that are worth looking at
 _STORE = re.compile(r"(site_\d+)\.store\(g, (\w+), \[(r\d+(?:, r\d+){3})\]\)$")
 
 
 # -- lines of a function -----------------------------------------------------------------------------
 def together(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
     """The lines of a generated function, and the pc of each, with stores that follow each other as one."""
-    out: list[str] = []
-    pcs: list[int] = []
-    found: list[tuple[str, str, str]] = []
 
-    def end() -> None:
-        if len(found) >= FEWEST:
-            sites, places, values = map(list, zip(*found))
-            name = f"stores_{len(space)}"
-            space[name] = Stores([space[site] for site in sites])
-            out[-len(found) :] = [f"{name}(g, {', '.join(places)}, {', '.join(values)})"]
-            del pcs[1 - len(found) :]
-        found.clear()
-
-    for line, pc in zip(lines, origin):
+    def parts_of(line: str) -> Parts | None:
         store = _STORE.match(line)
-        is_one = store is not None and is_of_four_words(space[store[1]])
-        if not is_one:
-            end()
-        out.append(line)
-        pcs.append(pc)
-        if store is not None and is_one:
-            found.append((store[1], store[2], store[3]))
-    end()
-    return out, pcs
+        return (store[1], store[2], store[3]) if store is not None and is_of_four_words(space[store[1]]) else None
+
+    def call(stores: list[Parts]) -> str:
+        sites, places, values = map(list, zip(*stores))
+        name = f"stores_{len(space)}"
+        space[name] = Stores([space[site] for site in sites])
+        return f"{name}(g, {', '.join(places)}, {', '.join(values)})"
+
+    return following_lines.together(lines, origin, parts_of, call)
 
 
 def is_of_four_words(site) -> bool:

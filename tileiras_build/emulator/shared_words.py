@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import machine_code
+from . import following_lines, machine_code
+from .following_lines import Parts
 from .jit import address, compiled
 
 if TYPE_CHECKING:
@@ -27,29 +28,23 @@ _LOAD = re.compile(r"(r\d+) = (site_\d+)\.load\(g, (\w+)\)\[0\]$")
 # -- lines of a function -----------------------------------------------------------------------------
 def together(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
     """The lines of a generated function, and the pc of each, with loads that follow each other as one."""
-    out: list[str] = []
-    pcs: list[int] = []
-    found: list[tuple[str, str, str]] = []
 
-    def end() -> None:
-        if len(found) > 1:
-            targets, sites, places = map(list, zip(*found))
-            name = f"loads_{len(space)}"
-            space[name] = Loads([space[site] for site in sites])
-            out[-len(found) :] = [f"{', '.join(targets)} = {name}(g, {', '.join(places)})"]
-            del pcs[1 - len(found) :]
-        found.clear()
-
-    for line, pc in zip(lines, origin):
+    def parts_of(line: str) -> Parts | None:
         load = _LOAD.match(line)
-        if load is None or not is_of_words(space[load[2]]) or load[3] in {target for target, _, _ in found}:
-            end()
-        out.append(line)
-        pcs.append(pc)
-        if load is not None and is_of_words(space[load[2]]):
-            found.append((load[1], load[2], load[3]))
-    end()
-    return out, pcs
+        return (load[1], load[2], load[3]) if load is not None and is_of_words(space[load[2]]) else None
+
+    def call(loads: list[Parts]) -> str:
+        targets, sites, places = map(list, zip(*loads))
+        name = f"loads_{len(space)}"
+        space[name] = Loads([space[site] for site in sites])
+        return f"{', '.join(targets)} = {name}(g, {', '.join(places)})"
+
+    return following_lines.together(lines, origin, parts_of, call, _reads_no_target)
+
+
+def _reads_no_target(before: list[Parts], load: Parts) -> bool:
+    """Whether the address of a load is there before the loads of a row."""
+    return load[2] not in {target for target, _, _ in before}
 
 
 def is_of_words(site) -> bool:

@@ -260,11 +260,12 @@ def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
 
 
 def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
-    by_products, alone = _is_emptied_by_products(op.pipeline), _only_multiplies(block_of(op))
+    by_products = _is_emptied_by_products(op.pipeline)
+    alone = by_products and _only_multiplies(block_of(op))
     with ExitStack() as waiting:
         if is_pair(op.pipeline):
             waiting.enter_context(leading(e))
-        if by_products and alone:
+        if alone:
             waiting.enter_context(e.one_warp())
         wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
     if by_products and not (alone or e.is_one_thread or _meet_before_products(op)):
