@@ -257,12 +257,12 @@ def test_every_truncation_is_refused(name):
 
 
 def accepts_or_refuses(data: bytes) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         disassemble(data)
     except (InvalidInput, Unsupported) as error:
         assert "\n" not in str(error)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 edits = st.lists(

@@ -90,8 +90,8 @@ def test_crash_leaves_other_calls_alone(pool):
 def test_timeout_ends_one_call(pool):
     start = time.monotonic()
     with pytest.raises(InternalError, match="no result after 0.2 seconds"):
-        pool.run(f"{TASKS}:sleep", 60, timeout=0.2)
-    assert time.monotonic() - start < 20
+        pool.run(f"{TASKS}:sleep", 600, timeout=0.2)
+    assert time.monotonic() - start < 300
     assert pool.run(f"{TASKS}:double", 1) == 2
 
 
@@ -168,7 +168,7 @@ def _alive(process: int) -> bool:
 
 
 def _ends_soon(process: int) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while _alive(process) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not _alive(process)

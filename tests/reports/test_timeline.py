@@ -18,15 +18,45 @@ from tileiras_build.reports.timeline import (
 SPANS = [Span("ptx", "sm_90", "a", 1, 0.5, 0.75), Span("ll", "sm_90", "a", 0, 0.25, 0.5, CACHED)]
 
 
-def test_each_thread_has_a_lane_and_times_come_from_the_clock():
-    times = iter([10.0, 10.5, 11.0, 12.0])
+def test_a_step_has_the_first_free_lane_and_times_come_from_the_clock():
+    times = iter([10.0, 10.5, 10.75, 11.0, 11.5, 12.0, 13.0])
     recorder = Recorder(clock=lambda: next(times), wall=lambda: 1e9)
-    recorder.add("ll", "sm_90", "a", recorder.now())
-    thread = threading.Thread(target=recorder.add, args=("ptx", "sm_90", "a", 1.0))
+    first, second = recorder.begin(2), recorder.begin(2)
+    recorder.end(first, "ll", "sm_90", "a")
+    third = recorder.begin(2)
+    recorder.end(third, "ptx", "sm_90", "a")
+    recorder.end(second, "ll", "sm_90", "b")
+    assert recorder.timeline.spans == [
+        Span("ll", "sm_90", "a", 0, 0.5, 1.0), Span("ptx", "sm_90", "a", 0, 1.5, 2.0), Span("ll", "sm_90", "b", 1, 0.75, 3.0)
+    ]  # fmt: skip
+    assert recorder.timeline.seconds == 2.5
+
+
+def test_a_step_too_many_waits_for_a_lane():
+    recorder, ended = Recorder(), threading.Event()
+    first = recorder.begin(1)
+
+    def another() -> None:
+        recorder.end(recorder.begin(1), "ptx", "sm_90", "a")
+        ended.set()
+
+    thread = threading.Thread(target=another)
     thread.start()
+    assert not ended.is_set()
+    recorder.end(first, "ll", "sm_90", "a")
     thread.join()
-    assert recorder.timeline.spans == [Span("ll", "sm_90", "a", 0, 0.5, 1.0), Span("ptx", "sm_90", "a", 1, 1.0, 2.0)]
-    assert recorder.timeline.seconds == 1.5
+    before, after = recorder.timeline.spans
+    assert (before.stage, before.lane, after.stage, after.lane) == ("ll", 0, "ptx", 0) and before.end <= after.start
+
+
+def test_what_a_cache_had_waits_for_nobody():
+    recorder = Recorder()
+    recorder.begin(2)
+    recorder.add_cached(2, "ll", "sm_90", "a")
+    (span,) = recorder.timeline.spans
+    assert (span.lane, span.outcome, span.seconds) == (1, CACHED, 0.0)
+    recorder.begin(2)
+    recorder.add_cached(2, "ll", "sm_90", "b")
 
 
 def test_timeline_survives_its_file(tmp_path):

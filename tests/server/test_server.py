@@ -107,8 +107,9 @@ def test_a_server_that_does_not_answer_is_left(site):
     old = site.warm()["server"]
     os.kill(old, signal.SIGSTOP)
     try:
-        assert site.ask()["where"] == "here"
-        assert site.warm()["server"] != old
+        impatient = {"IMPATIENT": "1"}
+        assert site.ask(environment=impatient)["where"] == "here"
+        assert site.warm(environment=impatient)["server"] != old
     finally:
         os.kill(old, signal.SIGCONT)
     # It finds its place taken.

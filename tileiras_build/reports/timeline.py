@@ -3,7 +3,8 @@
     {"version": 1, "start": seconds since 1970, "jobs": 8,
      "spans": [[stage, target, kernel, lane, start, end, outcome], ...]}         # seconds since "start"
 
-A lane is one of SCons' worker threads: it runs one step at a time, in a process of its own or on a cluster.
+A lane is one of the steps that run at once, of which there are as many as jobs: it runs one step after the other, each in
+a process of its own or on a cluster.
 """
 
 from __future__ import annotations
@@ -60,25 +61,54 @@ class Timeline:
         )
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A step that runs: its lane, and its start in seconds since the build's start."""
+
+    lane: int
+    start: float
+
+
 class Recorder:
     """Collects the spans of the running build; its methods are called from SCons' worker threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
         self._clock = clock
         self._begun = clock()
-        self._lanes: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._taken: set[int] = set()
+        self._changed = threading.Condition()
         self.timeline = Timeline(wall())
 
     def now(self) -> float:
         """Seconds since the build's start."""
         return self._clock() - self._begun
 
-    def add(self, stage: str, target: str, kernel: str, start: float, outcome: str = BUILT) -> None:
-        """A step that began at ``start`` (of ``now``) and has just ended on the calling thread."""
-        with self._lock:
-            lane = self._lanes.setdefault(threading.get_ident(), len(self._lanes))
-            self.timeline.spans.append(Span(stage, target, kernel, lane, start, self.now(), outcome))
+    def begin(self, jobs: int) -> Begun:
+        """A step begins on the first free of ``jobs`` lanes.
+
+        Where none is free it waits: a thread that SCons starts before it has counted the first one is one too many.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._taken) < jobs)
+            self._taken.add(lane := self._free_lane(jobs))
+            return Begun(lane, self.now())
+
+    def end(self, begun: Begun, stage: str, target: str, kernel: str, outcome: str = BUILT) -> None:
+        """The step that has ``begun`` has just ended."""
+        with self._changed:
+            span = Span(stage, target, kernel, begun.lane, begun.start, self.now(), outcome)
+            self.timeline.spans.append(span)
+            self._taken.remove(begun.lane)
+            self._changed.notify()
+
+    def add_cached(self, jobs: int, stage: str, target: str, kernel: str) -> None:
+        """A step for which a cache answered, nobody knows when. It waits for nobody: at a build's end steps may be stuck."""
+        with self._changed:
+            now = self.now()
+            self.timeline.spans.append(Span(stage, target, kernel, self._free_lane(jobs), now, now, CACHED))
+
+    def _free_lane(self, jobs: int) -> int:
+        return min(set(range(jobs)) - self._taken, default=0)
 
 
 def write_timeline(timeline: Timeline, path: Path) -> None:

@@ -12,7 +12,7 @@ import SCons.Node
 
 from ..errors import TileirasError
 from ..reports.folder import timeline_path
-from ..reports.timeline import CACHED, FAILED, Recorder, write_timeline
+from ..reports.timeline import FAILED, Recorder, write_timeline
 
 BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of this SCons run
 
@@ -27,14 +27,16 @@ class Timed:
 @contextmanager
 def time_step(env, node) -> Iterator[Timed]:
     """Record the step that makes ``node``, as failed unless its ``outcome`` is set; nodes that are no steps are not."""
-    build = env.get(BUILD)
+    build, timed = env.get(BUILD), Timed()
     step = build.progress.steps.get(node) if build is not None else None
-    start, timed = build.recorder.now() if build is not None else 0.0, Timed()
+    if step is None:
+        yield timed
+        return
+    begun = build.recorder.begin(env.GetOption("num_jobs"))
     try:
         yield timed
     finally:
-        if step is not None:
-            build.recorder.add(step.stage, step.target, step.kernel, start, timed.outcome)
+        build.recorder.end(begun, step.stage, step.target, step.kernel, timed.outcome)
 
 
 def keep_timeline(recorder: Recorder, steps: Mapping, folder: str, jobs: int) -> None:
@@ -46,7 +48,7 @@ def keep_timeline(recorder: Recorder, steps: Mapping, folder: str, jobs: int) ->
     ran = {(span.stage, span.target, span.kernel) for span in recorder.timeline.spans}
     for node, step in steps.items():
         if node.get_state() == SCons.Node.executed and (step.stage, step.target, step.kernel) not in ran:
-            recorder.add(step.stage, step.target, step.kernel, recorder.now(), CACHED)
+            recorder.add_cached(jobs, step.stage, step.target, step.kernel)
     recorder.timeline.jobs = jobs
     if not recorder.timeline.spans:
         return
