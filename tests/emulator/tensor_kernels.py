@@ -63,13 +63,14 @@ def scaled_instruction(m, n, a, b, scale_type, a_id=0, b_id=0) -> int:
 
 def tensor_program(
     shared_bytes: int, issue: str, columns: int, *, wait: bool = True, body: str = "", group: int = 1,
-    cluster: str = "", allocated: int | None = None, parted: bool = True,
+    cluster: str = "", allocated: int | None = None, met: bool = True, parted: bool = True,
 ) -> str:  # fmt: skip
     """PTX of kernel k(shared image, cells in, cells out): 128 threads per CTA, cells are (lanes, columns) words.
 
     ``issue`` is run by thread 0 with t1 = the tensor address, t5 = the shared image's address, bar = an mbarrier.
-    ``parted``: the CTAs of a pair meet before they free its tensor memory.
+    ``met``: the CTAs of a pair meet before they allocate its tensor memory; ``parted``: before they free it.
     """
+    meet = "barrier.cluster.arrive; barrier.cluster.wait;" if group == 2 else ""
     allocated = allocated or max(32, 1 << (columns - 1).bit_length())
     registers = ", ".join(f"r{i}" for i in range(32))
     transfers = range(0, columns, 32)
@@ -95,7 +96,8 @@ mul.lo.u32 t3, t0, 16;
 C: setp.ge.u32 p0, t3, {shared_bytes}; @p0 bra D;
 cvt.u64.u32 u8, t3; add.u64 u8, u8, u0; ld.global.v4.b32 {{r0, r1, r2, r3}}, [u8]; add.u32 t4, t5, t3; st.shared.v4.b32 [t4], {{r0, r1, r2, r3}};
 add.u32 t3, t3, 2048; bra C;
-D: setp.ge.u32 p2, t0, 32; @p2 bra E;
+D: {meet.replace("arrive", "arrive.relaxed") if met else ""}
+setp.ge.u32 p2, t0, 32; @p2 bra E;
 tcgen05.alloc.cta_group::{group}.sync.aligned.shared::cta.b32 [slot], {allocated};
 tcgen05.relinquish_alloc_permit.cta_group::{group}.sync.aligned;
 E: setp.ne.u32 p3, t0, 0; @p3 bra F; mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
@@ -104,7 +106,7 @@ ld.shared.b32 t1, [slot]; shr.u32 t2, t0, 5; shl.b32 t2, t2, 21; add.u32 t2, t2,
 mad.lo.u32 t8, t6, 128, t0; mul.wide.u32 u9, t8, {4 * columns}; add.u64 u3, u1, u9; add.u64 u4, u2, u9;
 {fill}
 tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0; tcgen05.fence::after_thread_sync;
-{"barrier.cluster.arrive; barrier.cluster.wait;" if group == 2 else ""}
+{meet}
 @p3 bra G;
 {issue}
 G: {body}
@@ -112,7 +114,7 @@ G: {body}
 tcgen05.fence::after_thread_sync;
 {dump}
 bar.sync 0;
-{"barrier.cluster.arrive; barrier.cluster.wait;" if group == 2 and parted else ""}
+{meet if parted else ""}
 @p2 bra Z;
 tcgen05.dealloc.cta_group::{group}.sync.aligned.b32 t1, {allocated};
 Z: ret;

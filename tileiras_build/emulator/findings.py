@@ -25,7 +25,7 @@ FINDINGS = {
     "load-not-waited": "tensor memory that a `tcgen05.ld` reads is written or given back before its `tcgen05.wait::ld`; "
     "ptxas waits for the registers, if it can see them used (9.7.16.8)",
     "peer-not-there": "shared memory of another CTA of the cluster that is used with nothing to say that this has begun, or that it "
-    "does not end before (CUDA Programming Guide, distributed shared memory)",
+    "does not end before; so does tensor memory that a pair allocates (CUDA Programming Guide, distributed shared memory; 9.7.16.5.1)",
     "product-not-fenced": "registers of a `wgmma` are written or read between the last `wgmma.fence` and the product; "
     "right where ptxas makes copies of registers disappear (9.7.15.7)",
     "registers-differ": "the warps of a warpgroup change to different register counts with `setmaxnreg`, or not in turn; "

@@ -33,6 +33,12 @@ class PeerRaces(Clocks):
             agent = int(self.first_agent[cta]) + warp
             self._visit(ins, (cta, warp), target, agent, int(self.known[cta, warp, MET, agent]))
 
+    def needs(self, ins: Instruction, flat, targets) -> None:
+        """Threads (n) do something together with CTAs ``targets`` (n), which is done before those end."""
+        ctas, tids = np.divmod(np.asarray(flat), self.machine.threads)
+        for cta, warp, target in {*zip(ctas.tolist(), (tids // 32).tolist(), np.asarray(targets).tolist())}:
+            self._require_begun(ins, (cta, warp), target)
+
     def visited_by_operations(self, ins: Instruction, cta: int, tid: int, targets: Iterable[int], role: int) -> None:
         """What a thread issues uses them until it is done."""
         agent, clock = int(self.first_agent[cta]) + role, int(self.async_clock[cta, role])
@@ -40,15 +46,17 @@ class PeerRaces(Clocks):
             self._visit(ins, (cta, tid // 32), target, agent, clock)
 
     def _visit(self, ins: Instruction, by: tuple[int, int], target: int, agent: int, clock: int) -> None:
-        cta, warp = by
-        if target == cta:
+        if target == by[0]:
             return
+        self._require_begun(ins, by, target)
+        self.visits.setdefault(target, {})[agent] = clock, ins, by
+
+    def _require_begun(self, ins: Instruction, by: tuple[int, int], target: int) -> None:
         first = int(self.first_agent[target])
-        if not self.known[cta, warp, MET, first : first + self.roles].any():
+        if not self.known[*by, MET, first : first + self.roles].any():
             self._report(
                 ins, by, f"nothing says that CTA {self._name(target)}, whose shared memory this uses, has begun"
             )
-        self.visits.setdefault(target, {})[agent] = clock, ins, by
 
     def exits(self, flat) -> None:
         """Threads exit."""

@@ -20,6 +20,7 @@ _CHECKERS = "tileiras_build.checkers"
 BARRIERS = f"{_CHECKERS}.barriers:check_barriers"
 CLUSTERS = f"{_CHECKERS}.clusters:check_clusters"
 CONVERSIONS = f"{_CHECKERS}.conversions:check_conversions"
+PEERS = f"{_CHECKERS}.peers:check_peers"
 PIPELINES = f"{_CHECKERS}.pipelines:check_pipelines"
 RINGS = f"{_CHECKERS}.rings:check_rings"
 SCRATCH = f"{_CHECKERS}.scratch:check_scratch"
@@ -39,6 +40,7 @@ PROOFS: Mapping[str, tuple[str, ...]] = {
     "tileas-store-by-tma": (BARRIERS,),
     "tileas-assign-scratch": (RINGS, SCRATCH, TMA_STORES),
     "tileas-sequence-products": (BARRIERS, CLUSTERS, PIPELINES, RINGS, SCRATCH, TMA_STORES),
+    "convert-nvgpu-and-gpu-to-nvvm": (PEERS,),
 }
 
 

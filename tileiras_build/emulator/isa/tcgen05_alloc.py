@@ -29,6 +29,7 @@ def handle_alloc(e, ins):
 def tensor_alloc(group, site, address, columns, after):
     memory, ins = tensor_of(group.machine), site.ins
     ctas, warps = warps_of(group, ins)
+    need_peers(group.machine, ins, ctas, warps)
     counts = per_warp(group, ins, columns)
     starts = np.full(len(ctas), tensor.FREE)
     for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair serves the first one
@@ -40,6 +41,18 @@ def tensor_alloc(group, site, address, columns, after):
     write_starts(group, site, address, starts)
     group.pc = after
     return group
+
+
+def need_peers(machine, ins, ctas, warps):
+    """The warps of a pair's CTAs agree on what they allocate and free, which they do in each other's shared memory."""
+    if machine.race is not None and is_pair(ins):
+        machine.race.needs(ins, ctas * machine.threads + warps * 32, peers_of(machine, ctas))
+
+
+def peers_of(machine, ctas):
+    """The other CTAs of pairs."""
+    clusters = machine.clusters
+    return clusters.of_rank(ctas, clusters.rank(ctas) ^ 1)
 
 
 def serve_some(group, site, address, starts, after):
@@ -129,12 +142,13 @@ def handle_dealloc(e, ins):
 def tensor_dealloc(ins, group, address, columns):
     memory = tensor_of(group.machine)
     ctas, warps = warps_of(group, ins)
+    need_peers(group.machine, ins, ctas, warps)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
         if group.machine.race is not None:
-            clusters, others = group.machine.clusters, [int(cta)]
+            others = [int(cta)]
             if is_pair(ins):
-                others.append(int(clusters.of_rank(cta, clusters.rank(cta) ^ 1)))
+                others.append(int(peers_of(group.machine, cta)))
             span = tensor.Span(int(cta), int(start), int(count))
             group.machine.race.tensor_freed(ins, span, others, (int(cta), int(warp)))
     group.machine.unpark()
@@ -147,4 +161,6 @@ def handle_relinquish(e, ins):
 
 @helper
 def tensor_relinquish(ins, group):
-    tensor_of(group.machine).permitted[warps_of(group, ins)[0]] = False
+    ctas, warps = warps_of(group, ins)
+    need_peers(group.machine, ins, ctas, warps)
+    tensor_of(group.machine).permitted[ctas] = False

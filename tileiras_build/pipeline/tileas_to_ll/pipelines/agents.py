@@ -99,13 +99,11 @@ def _initialize(e: KernelEmitter) -> None:
                 e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:
-        with e.b.when(e.is_first_warp):
-            _allocate(e, _columns(e))
-        e.b.issue(tensor_memory.FenceBeforeOp)
-    _meet(e)
-    if e.tensor_memory is not None:
-        e.b.issue(tensor_memory.FenceAfterOp)
-        e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
+        _allocate(e)
+    elif _reaches_others(e):
+        _meet_cluster(e)
+    else:
+        e.b.operation(gpu.BarrierOp, ())
 
 
 def ctas_of(pipeline: SSAValue) -> int:
@@ -144,15 +142,11 @@ def _mapped(e: KernelEmitter, address: Value, *rank: Value) -> Value:
     return e.b.value(barriers.MapaOp, tuple(e.b.of(value, I32) for value in (address, *rank)), I32)
 
 
-def _meet(e: KernelEmitter) -> None:
-    """All threads of the CTA, or of the cluster where mbarriers and shared memory of its CTAs are each other's.
+def _meet_cluster(e: KernelEmitter) -> None:
+    """All threads of the cluster, whose CTAs use each other's mbarriers and shared memory from here on.
 
     The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
     """
-    if not _reaches_others(e) or e.tensor_memory is not None:
-        e.b.operation(gpu.BarrierOp, ())
-    if not _reaches_others(e):
-        return
     e.b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
     e.b.issue(barriers.ClusterWaitOp, aligned=True)
 
@@ -178,11 +172,21 @@ def _columns(e: KernelEmitter) -> int:
     return given(e.tensor_memory).result.type.columns.data
 
 
-def _allocate(e: KernelEmitter, columns: int) -> None:
-    """Another CTA may allocate as soon as this one has."""
+def _allocate(e: KernelEmitter) -> None:
+    """Another CTA may allocate as soon as this one has.
+
+    A pair allocates together, by way of each other's shared memory: both run before either begins (PTX ISA 9.0, section 9.7.16.4).
+    """
     group = {"cta_group": _ctas_of_group(e)}
-    e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), type=None, columns=columns, **group)
-    e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
+    if _reaches_others(e):
+        _meet_cluster(e)
+    with e.b.when(e.is_first_warp):
+        e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), type=None, columns=_columns(e), **group)
+        e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
+    e.b.issue(tensor_memory.FenceBeforeOp)
+    e.b.operation(gpu.BarrierOp, ())
+    e.b.issue(tensor_memory.FenceAfterOp)
+    e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
 
 
 def _ctas_of_group(e: KernelEmitter) -> int:
