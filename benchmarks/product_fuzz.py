@@ -1,6 +1,6 @@
 """Random cuTile kernels of products: NumPy's reading of their source against compiled code in the emulator.
 
-    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops] [--tuned] [--races | --proofs] [--jobs 2]
+    python benchmarks/product_fuzz.py --count 100 --sm 80,90,100,120 [--large | --scaled | --loops | --branches] [--tuned] [--races | --proofs] [--jobs 2]
 
 Prints a line for each fault, with the seed of the kernel, and a summary. ``--show SEED`` prints a kernel. ``--large``: tiles
 that are more than registers or shared memory hold; ``--scaled``: block-scaled products. ``--proofs``: nothing runs, the proofs of ``checkers/`` look at each pass, of
@@ -22,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.fuzz.branching_kernels import random_branches
 from tests.fuzz.compare_products import Difference, compare_kernel
 from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import ProductKernel, random_kernel
@@ -60,6 +61,7 @@ def _options() -> argparse.Namespace:
     tiles = parser.add_mutually_exclusive_group()
     tiles.add_argument("--large", action="store_true", help="large tiles")
     tiles.add_argument("--scaled", action="store_true", help="block-scaled products")
+    tiles.add_argument("--branches", action="store_true", help="products in choices and loops that return, break and continue")
     tiles.add_argument("--loops", action="store_true", help="products in loops of every kind")
     parser.add_argument("--tuned", action="store_true", help="compile by random numbers of the options of TUNING")
     kinds = parser.add_mutually_exclusive_group()
@@ -71,7 +73,8 @@ def _options() -> argparse.Namespace:
 
 
 def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
-    make = random_scaled_kernel if options.scaled else random_loops if options.loops else random_kernel
+    kinds = {"scaled": random_scaled_kernel, "loops": random_loops, "branches": random_branches}
+    make = next((make for name, make in kinds.items() if getattr(options, name)), random_kernel)
     kernel = make(seed, options.large) if options.large else make(seed)
     return kernel.tuned() if options.tuned else kernel
 

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 BRANCH, CONTINUE, BREAK = "nv_tileas.if", "nv_tileas.continue", "nv_tileas.break"
-AGENTS = "nv_tileas.agent_switch"
+AGENTS, RETURN = "nv_tileas.agent_switch", "nv_tileaa.return"
 
 
 @dataclass
@@ -72,6 +72,8 @@ def _walk(
             before = [end for region in op.regions for end in _walk(paths, region.blocks[0], [op], header, breaks)]
         elif op.name == AGENTS:
             before = _walk(paths, op.regions[-1].blocks[0], [op], header, breaks)
+        elif op.name == RETURN:
+            return []
         elif op.name == BREAK:
             breaks.append(op)
             return []

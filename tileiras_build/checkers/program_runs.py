@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..errors import InternalError
 from ..pipeline.shared.accessors import string_of
-from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS
+from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, RETURN
 
 
 class ProgramRun:
@@ -43,20 +43,19 @@ class ProgramRun:
 
     # ---- control -----------------------------------------------------------------------------------------------
     def block(self, block: Block) -> Operation | None:
-        """Run a block; the break or continue that left it, or None."""
+        """Run a block; the break, continue or return that left it, or None."""
         for op in block.ops:
-            if op.name in (BREAK, CONTINUE):
+            if op.name in (BREAK, CONTINUE, RETURN):
                 return op
-            if op.name in LOOPS:
-                self._loop(op)
-            elif op.name == BRANCH:
-                if (left := self._branch(op)) is not None:
+            if op.name in LOOPS or op.name == BRANCH:
+                if (left := self._branch(op) if op.name == BRANCH else self._loop(op)) is not None:
                     return left
             else:
                 self.step(op)
         return None
 
-    def _loop(self, op: Operation) -> None:
+    def _loop(self, op: Operation) -> Operation | None:
+        """Run a loop; the return that left it, or None."""
         counted = op.name == LOOPS[0]
         block = op.regions[0].blocks[0]
         values = self._known(op.operands[3:] if counted else op.operands)
@@ -65,11 +64,14 @@ class ProgramRun:
                 self.numbers[block.args[0]] = index
             self.numbers.update(zip(block.args[1:] if counted else block.args, values))
             left = self.block(block)
+            if left is not None and left.name == RETURN:
+                return left
             if left is not None:
                 values = self._known(left.operands)
                 if left.name == BREAK:
                     break
         self.numbers.update(zip(op.results, values))
+        return None
 
     def _branch(self, op: Operation) -> Operation | None:
         condition = self.numbers.get(op.operands[0])

@@ -26,10 +26,10 @@ from ..errors import InternalError
 from ..pipeline.analysis.distinct_tiles import stores_distinct_tiles
 from ..pipeline.shared.accessors import expect, number_of, owner, row, string_of
 from .barriers import BARRIER, FENCE
-from .program_paths import AGENTS, ProgramPaths, kernels_of, paths_of
+from .program_paths import AGENTS, RETURN, ProgramPaths, kernels_of, paths_of
 from .token_paths import ACCESSES, TokenPaths
 
-STORE, WAIT, RETURN = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait", "nv_tileaa.return"
+STORE, WAIT = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait"
 RING, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
 SUM_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 PATTERN_BYTES = 1024  # the longest swizzle repeats after as many

@@ -167,6 +167,7 @@ is_continue = _of_rows.make(lambda facts: facts.structure is Structure.CONTINUE)
 is_break = _of_rows.make(lambda facts: facts.structure is Structure.BREAK)
 is_exit = _of_rows.make(lambda facts: facts.structure in EXITS)
 is_yield = _of_rows.make(lambda facts: facts.structure is Structure.YIELD)
+is_return = _of_all.make(lambda facts: facts.structure is Structure.RETURN)
 is_leave = _of_rows.make(lambda facts: facts.structure in LEAVES)
 
 is_cheap = _of_all.make(lambda facts: facts.cheap)

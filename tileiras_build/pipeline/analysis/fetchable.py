@@ -17,7 +17,7 @@ from ..job import Job
 from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 from .axis_info import AxisAnalysis
-from .operand_chains import ScalarSlice, loops_around, placement_after, runs_free, source_load
+from .operand_chains import ScalarSlice, early_returns, loops_around, placement_after, runs_free, source_load
 from .tensor_maps import TensorBox, tensor_box, wide_box
 
 # A load, what is between it and the product, and the box that is fetched.
@@ -25,8 +25,11 @@ Found = tuple[TableOperation, list[Operation], TensorBox]
 
 
 def may_fetch(func: Operation) -> bool:
-    """Whether tokens say all of what loads come after: not what may be read before the grid that a kernel depends on."""
-    return not any(waits_for_grid(op) for op in walk(func))
+    """Whether tokens say all of what loads come after, and every agent can tell where a kernel returns.
+
+    Tokens do not say what may be read before the grid that a kernel depends on.
+    """
+    return not any(waits_for_grid(op) for op in walk(func)) and all(map(ScalarSlice().add_return, early_returns(func)))
 
 
 def may_run_ahead(op: Operation) -> bool:

@@ -11,11 +11,13 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...dialects.definition import TableOperation
 from ...dialects.facts import (
     changes_memory,
+    is_choice,
     is_continue,
     is_counted_loop,
     is_entry,
     is_exit,
     is_loop,
+    is_return,
     keeps_zeros,
     passes_through,
     waits_for_grid,
@@ -116,6 +118,23 @@ def loops_around(op: Operation) -> list[TableOperation] | None:
     return found
 
 
+def early_returns(func: Operation) -> list[Operation]:
+    """The returns of a kernel but the one that ends it."""
+    return [op for op in walk(func) if is_return(op) and op is not last_op(func.regions[0].blocks[0])]
+
+
+def choices_around(op: Operation) -> list[TableOperation] | None:
+    """The choices around an operation, outermost first; None where something else is."""
+    found: list[TableOperation] = []
+    around = parent(op)
+    while not is_entry(around):
+        if not is_choice(around):
+            return None
+        found.insert(0, around)
+        around = parent(around)
+    return found
+
+
 def kernel_of(op: Operation) -> Operation:
     """The function around an operation."""
     while not is_entry(op):
@@ -124,11 +143,12 @@ def kernel_of(op: Operation) -> Operation:
 
 
 def runs_to_its_end(loop: Operation) -> bool:
+    """Whether a loop makes all its iterations, each of them whole."""
     block = loop.regions[0].blocks[0]
     last = block.last_op
     if last is None or not is_continue(last):
         return False
-    return not any(is_exit(op) and op is not last and _leaves(op, loop) for op in walk(block))
+    return not any(is_return(op) or (is_exit(op) and op is not last and _leaves(op, loop)) for op in walk(block))
 
 
 def _leaves(op: Operation, loop: Operation) -> bool:
@@ -253,6 +273,11 @@ class ScalarSlice:
             return False
         carried = value.index - 1
         return self.add(row(loop).initial[carried]) and self.add(last_op(value.block).operands[carried])
+
+    def add_return(self, op: Operation) -> bool:
+        """The conditions of a return that stands in no loop."""
+        choices = choices_around(op)
+        return choices is not None and all(self.add(choice.condition) for choice in choices)
 
     def add_loop(self, loop: TableOperation) -> bool:
         """The bounds of a loop in which something is fetched."""

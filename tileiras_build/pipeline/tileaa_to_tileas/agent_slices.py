@@ -1,7 +1,7 @@
 """Agents beside those that compute: slices of a program that fetch the tiles of its products, or issue the products.
 
 A slice has the same loops as the program, with only the scalars that its own operations depend on, and a token for each
-ring and each sum that it takes part in (``agent_rings.py``).
+ring and each sum that it takes part in (``agent_rings.py``). It returns where the program returns.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.definition import TableOperation, location_of
-from ...dialects.facts import is_counted_loop
+from ...dialects.facts import is_choice, is_counted_loop, is_return
+from ...dialects.ir import walk
+from ...dialects.nv_tileaa.ops import ReturnOp
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -43,7 +45,7 @@ from .agent_rings import (
 from .inserted import Insert, appender, constant_i32, is_later
 from .scale_turns import ScaleTurn
 
-ForOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue"))
+ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 
 
 class AgentSlice:
@@ -62,8 +64,7 @@ class AgentSlice:
         insert = appender(block)
         tokens = {state: insert(constant_i32(0)) for state in self.states()}
         self._block(body, block, tokens)
-        for state in self.awaited():
-            insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
+        self._end(insert, tokens)
         block.add_op(YieldOp.make([[]], []))
         return block
 
@@ -92,10 +93,20 @@ class AgentSlice:
                 self.enter(op, insert, tokens)
                 self._loop(op, insert, tokens)
                 self.leave(op, insert, tokens)
+            elif is_return(op):
+                self._end(insert, tokens)
+                insert(ReturnOp.make([[]], []))
+            elif is_choice(op) and any(map(is_return, walk(op))):
+                self._choice(op, insert, tokens)
             elif op in self.slice.needed:
                 insert(self._clone(op))
             else:
                 self.act(op, insert, tokens)
+
+    def _end(self, insert: Insert, tokens: Tokens) -> None:
+        """What the agent does last, at its end or before it returns."""
+        for state in self.awaited():
+            insert(ProducerTailOp.make([state.pipeline, tokens[state]], []))
 
     def value(self, value: SSAValue) -> SSAValue:
         """What stands for a value of the program."""
@@ -110,6 +121,15 @@ class AgentSlice:
         )
         self.values.update(zip(op.results, clone.results))
         return clone
+
+    def _choice(self, choice: TableOperation, insert: Insert, tokens: Tokens) -> None:
+        """A choice whether to return; of what else it does, an agent of tiles has nothing."""
+        arms = [Block() for _ in choice.regions]
+        for region, arm in zip(choice.regions, arms):
+            self._block(region.blocks[0], arm, dict(tokens))
+            if arm.last_op is None or not is_return(arm.last_op):
+                arm.add_op(YieldOp.make([[]], []))
+        insert(IfOp.make([self.value(choice.condition)], [], {}, [Region(arm) for arm in arms]))
 
     def _loop(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ...dialects.definition import TableOperation
-from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit
+from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit, is_return
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
@@ -114,5 +114,5 @@ def _is_simple(block: Block) -> bool:
     if last is None or not is_continue(last):
         return False
     acts = (op for op in walk(block) if acts_outside(op) and not isinstance(op, BarrierOp))
-    exits = (op for op in walk(block) if is_exit(op) and op is not last)
+    exits = (op for op in walk(block) if (is_exit(op) or is_return(op)) and op is not last)
     return not any(acts) and not any(exits)

@@ -4,7 +4,7 @@ In:    tiled_stores with layouts, in kernels whose agents fetch by TMA.
 Out:   async.tiled_tma_store for each of them that meets all of RULES: the tile goes from the layout in which it was
        computed to shared memory, and one thread copies it from there. ``async.tma_store_wait`` before what a token
        orders after such a store (but the same store of another tile, around a loop), and, until shared memory is read,
-       at the end of the agent that computes.
+       at the end of the agent that computes and where it returns.
 After: specialize_warps (the kernel has tensor maps), pipeline_loads (no load moves over a store any more).
 Before: assign_scratch (gives the tiles their shared memory, and waits before it is used again).
 Sound: TMA writes no element outside the extents of the memory reference, as a view's store does not. Where a token
@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation, location_of
-from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_yield
+from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_return, is_yield
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ST_SHARED, STMATRIX, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
@@ -71,8 +71,9 @@ def _change(func: Operation, job: Job) -> None:
             store.after_accesses = True
     _order(made)
     if made:
-        end = last_op(switch.regions[-1].blocks[0])
-        block_of(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
+        computing = switch.regions[-1]
+        for end in [*filter(is_return, walk(computing)), last_op(computing.blocks[0])]:
+            block_of(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
 
 
 # ---- which stores ----------------------------------------------------------------------------------

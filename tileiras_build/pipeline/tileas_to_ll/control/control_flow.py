@@ -214,8 +214,12 @@ def emit_yield(e: KernelEmitter, op: TableOperation) -> None:
 
 
 def emit_return(e: KernelEmitter, op: Operation) -> None:
+    """An agent that returns goes to its end, where it may have to meet the others."""
     heap_storage.leave_kernel(e, op)
-    e.b.return_()
+    if e.agent_end is None:
+        e.b.return_()
+    else:
+        e.b.branch(e.agent_end)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -175,6 +175,7 @@ class KernelEmitter:
         self.parks = self.computes_late = False
         self.powers = 0  # groups of powers of two that were computed so, of which some are polynomials
         self.written_ahead: set[Operation] = set()  # by a handler, in each way through the code that it made
+        self.agent_end: Block | None = None  # where a return of the agent whose code is written goes on
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
         self.most_registers: int | None = None  # of a thread, where the kernel says so

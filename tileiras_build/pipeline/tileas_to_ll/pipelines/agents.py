@@ -12,13 +12,15 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, nullcontext
 
 from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.traits import IsTerminator, Pure
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cute_nvgpu import ops as cute_nvgpu
 from ....dialects.definition import TableOperation
+from ....dialects.facts import is_return
 from ....dialects.gpu_ext import AddressSpace, AddressSpaceAttr
+from ....dialects.ir import walk
 from ....dialects.nv_tileas.ops import BarrierOp
 from ....dialects.nv_tileas.types import MBARRIER_BYTES
 from ....dialects.nvgpu import ops_barrier as nvgpu
@@ -343,6 +345,7 @@ def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
         is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
     b.branch_if(is_apart, apart, compute)
     b.start(apart)
+    e.agent_end = done
     with b.scope():
         _set_registers(e, op, 0)
         elected = e.elect()
@@ -355,15 +358,31 @@ def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
     b.start(compute)
     with b.scope():
         _set_registers(e, op, -1)
-        e.emit_block(op.regions[-1].blocks[0])
+        with _joined_returns(e, op.regions[-1]):
+            e.emit_block(op.regions[-1].blocks[0])
         if e.tensor_memory is not None and e.tensor_group == "cg1":
             e.barrier()  # no warp reads what the first one frees
             _free(e)
         b.branch(done)
+    e.agent_end = None
     b.start(done)
     _part(e)
     if e.tensor_memory is not None and e.tensor_group == "cg2":
         _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
+
+
+@contextmanager
+def _joined_returns(e: KernelEmitter, region: Region):
+    """Returns of the agent that computes go on behind its code, where tensor memory is freed."""
+    if not any(map(is_return, walk(region))):
+        yield
+        return
+    around, e.agent_end = e.agent_end, e.b.label()
+    with e.b.scope():
+        yield
+        e.b.branch(e.agent_end)
+    e.b.start(e.agent_end)
+    e.agent_end = around
 
 
 def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:

@@ -1,0 +1,69 @@
+"""Products behind, between and in front of returns: some of the blocks have no tile, or only the first product of one."""
+
+import cuda.tile as ct
+
+from tileiras_build.bytecode.export import Array, Case, Scalar
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+def _product(a, b, row, M, N, K, acc):
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    return acc
+
+
+def guarded(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Blocks from ``limit`` on have nothing to do."""
+    row = ct.bid(0)
+    if row >= limit:
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def looked_up(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """An array says which blocks store ones, and which nothing; the others multiply."""
+    row = ct.bid(0)
+    length = ct.load(lengths, (row,), (1,)).item()
+    if length <= limit:
+        if length == limit:
+            ct.store(out, (row, 0), ct.ones((M, N), dtype=ct.float32))
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def between(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Some blocks end behind the first of two products that they have stored."""
+    row = ct.bid(0)
+    acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    ct.store(out, (row, 0), acc)
+    if row < limit:
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, acc))
+
+
+def in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Each block has every so many-th tile, up to the first one past a limit."""
+    for row in range(ct.bid(0), ct.num_tiles(a, axis=0, shape=(M, K)), ct.num_blocks(0)):
+        if row >= limit:
+            return
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def _case(name, function, shape, **hints):
+    rows = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(1, 8))
+    lengths = Array("int32", 1)
+    out = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(1, 4))
+    return Case(name, ct.kernel(function, **hints), (rows, rows, lengths, out, Scalar("int32"), *shape))
+
+
+CASES = [
+    _case("guarded", guarded, (128, 64, 64)),
+    _case("guarded_2ctas", guarded, (256, 64, 64), num_ctas=2),
+    _case("looked_up", looked_up, (128, 64, 64)),
+    _case("between", between, (128, 64, 64)),
+    _case("in_a_loop", in_a_loop, (128, 64, 64)),
+]

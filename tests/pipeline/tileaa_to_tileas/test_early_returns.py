@@ -1,0 +1,102 @@
+"""Kernels that return early: every agent does, nothing is under way when a block ends, and fast paths stay."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import cases, compiled, run, scheduled_case
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.checkers.tma_stores import check_tma_stores
+from tileiras_build.errors import InternalError
+
+KERNELS = Path(__file__).with_name("returning_products.py")
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
+FETCHING = SMS[1:]
+BEFORE = 9  # what the result holds before
+
+
+def launched(name, sm, steps, lengths, limit):
+    """What a kernel leaves of as many rows of tiles as there are lengths, and the product of all."""
+    m, n, k = [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
+    rng, rows = np.random.default_rng(steps), len(lengths)
+    a = rng.integers(-2, 3, (rows * m, steps * k)).astype(np.float16)
+    b = rng.integers(-2, 3, (steps * k, n)).astype(np.float16)
+    out = np.full((rows * m, n), BEFORE, np.float32)
+    found = run(KERNELS, name, sm, [a, b, np.array(lengths, np.int32), out, limit], (rows, 1, 1))[3]
+    whole = a.astype(np.float32) @ b.astype(np.float32)
+    return found.reshape(rows, m, n), whole.reshape(rows, m, n)
+
+
+@pytest.mark.parametrize("steps", [1, 11], ids=["fewer than stages", "more than stages"])
+@pytest.mark.parametrize("sm", SMS)
+def test_blocks_without_a_tile_do_nothing(sm, steps):
+    found, whole = launched("guarded", sm, steps, [0, 0], 1)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_clusters_without_a_tile_do_nothing(sm):
+    found, whole = launched("guarded_2ctas", sm, 3, [0, 0], 1)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_an_array_says_which_blocks_return(sm):
+    found, whole = launched("looked_up", sm, 2, [3, 1, 2], 2)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all() and (found[2] == 1).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_return_behind_a_store(sm):
+    found, whole = launched("between", sm, 2, [0, 0], 1)
+    np.testing.assert_array_equal(found, np.stack([whole[0], 2 * whole[1]]))
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_return_from_a_loop(sm):
+    found, whole = launched("in_a_loop", sm, 2, [0, 0, 0], 2)
+    np.testing.assert_array_equal(found[:2], whole[:2])
+    assert (found[2] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", FETCHING)
+@pytest.mark.parametrize("name", ["guarded", "looked_up", "between"])
+def test_a_return_costs_no_fast_path(name, sm):
+    ptx = compiled(KERNELS, name, sm).ptx
+    assert "cp.async.bulk.tensor" in ptx
+    assert {"sm_90": "wgmma", "sm_100": "tcgen05.mma", "sm_120": "ldmatrix"}[sm] in ptx
+
+
+@pytest.mark.parametrize("sm", FETCHING)
+@pytest.mark.parametrize("name", ["guarded", "looked_up", "between"])
+def test_agents_that_return_are_proved(name, sm):
+    module = scheduled_case(KERNELS, name, sm)
+    check_tma_stores(module)
+    assert check_pipelines(module)
+
+
+def returns(module):
+    """The early returns of each agent."""
+    [switch] = [op for op in module.walk() if op.name == "nv_tileas.agent_switch"]
+    return [[op for op in region.walk() if op.name == "nv_tileaa.return"] for region in switch.regions]
+
+
+@pytest.mark.parametrize("agent", [0, -1])
+def test_an_agent_that_goes_on_where_another_returns_is_refused(agent):
+    module = scheduled_case(KERNELS, "guarded", "sm_90")
+    [gone] = returns(module)[agent]
+    gone.detach()
+    with pytest.raises(InternalError, match="pipeline-proof.*items"):
+        check_pipelines(module)
+
+
+def test_a_return_before_a_store_has_been_read_is_refused():
+    module = scheduled_case(KERNELS, "between", "sm_100")
+    [end] = returns(module)[-1]
+    end.prev_op.detach()
+    with pytest.raises(InternalError, match="tma-store-proof.*return comes while"):
+        check_tma_stores(module)
