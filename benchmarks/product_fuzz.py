@@ -61,7 +61,9 @@ def _options() -> argparse.Namespace:
     tiles = parser.add_mutually_exclusive_group()
     tiles.add_argument("--large", action="store_true", help="large tiles")
     tiles.add_argument("--scaled", action="store_true", help="block-scaled products")
-    tiles.add_argument("--branches", action="store_true", help="products in choices and loops that return, break and continue")
+    tiles.add_argument(
+        "--branches", action="store_true", help="products in choices and loops that return, break and continue"
+    )
     tiles.add_argument("--loops", action="store_true", help="products in loops of every kind")
     parser.add_argument("--tuned", action="store_true", help="compile by random numbers of the options of TUNING")
     kinds = parser.add_mutually_exclusive_group()

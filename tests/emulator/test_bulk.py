@@ -822,6 +822,23 @@ def test_a_load_that_nobody_waits_for():
     assert "in flight" in faulty(EXPECT + LOAD.format(2, 0, "0, 0") + "ret;")
 
 
+def test_a_load_that_nobody_waits_for_beside_one_that_others_wait_for():
+    """The second warp sleeps until the copy to the other mbarrier lands."""
+    body = """@!p0 mbarrier.init.shared.b64 [t1+8192], 1; fence.proxy.async; bar.sync 0;
+    setp.lt.u32 p3, t0, 32; @p3 bra ISSUE;
+    WAIT: mbarrier.try_wait.parity.shared::cta.b64 p2, [t1+8192], 0; @!p2 bra WAIT;
+    bar.sync 0; ret;
+    ISSUE:
+    """
+    other = "[t1+8192]"
+    body += "".join(
+        (EXPECT + LOAD.format(2, at, "0, 0")).replace("[t2]", bar) for at, bar in ((0, "[t2]"), (1024, other))
+    )
+    tensor = random(np.random.default_rng(13), (8, 64), np.float16)
+    with pytest.raises(EmulatorFault, match="a CTA ends while this copy .* in flight"):
+        execute(body + "bar.sync 0; ret;", tensor, tensor_map(tensor, [64, 8], "128B"), threads=64)
+
+
 def test_a_store_that_nobody_waits_for():
     body = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1]; @!p0 cp.async.bulk.commit_group;"
     assert "exits before its bulk copy has read shared memory" in faulty(body)

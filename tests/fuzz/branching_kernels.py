@@ -19,7 +19,16 @@ from .product_kernels import NOTHING, ProductKernel, Sizes, Writer
 PIECES = {
     "products": 8, "return": 4, "choice": 4, "loop": 3, "written": 3, "one_product": 2, "scan": 2, "new": 2, "leave": 2, "changed": 1,
 }  # fmt: skip
-BOUNDS = ("0, STEPS", "0, STEPS", "0, min(STEPS, i + 1)", "first, last", "0, cut", "cut, STEPS", "0, COUNT", "0, STEPS, 2")
+BOUNDS = (
+    "0, STEPS",
+    "0, STEPS",
+    "0, min(STEPS, i + 1)",
+    "first, last",
+    "0, cut",
+    "cut, STEPS",
+    "0, COUNT",
+    "0, STEPS, 2",
+)
 CONDITIONS = (
     "i >= COUNT", "i < cut", "i == 0", "i + j > 0", "cut > 1", "last < cut", "COUNT == 0", "COUNT > 1", "first == 0", "i >= last - 1",
 )  # fmt: skip
@@ -62,7 +71,9 @@ class _BranchWriter(Writer):
             self._store(name, depth)
         scalars = self.pick((0, 0, 1)), self.steps, self.pick((0, 1, 2, self.steps))
         body = [f"def body({', '.join(self.arrays)}, first, last, cut):", *self.lines]
-        source = "\n".join(["import cuda.tile as ct", "", "", *body, "", "", f"kernel = ct.kernel({self._hints()})(body)", ""])
+        source = "\n".join(
+            ["import cuda.tile as ct", "", "", *body, "", "", f"kernel = ct.kernel({self._hints()})(body)", ""]
+        )
         grid = (self.pick((1, 2)), 1, 1) if self.persistent else (self.rows, self.columns, 1)
         return ProductKernel(self.seed, self.kind, source, self.arrays, scalars, grid)
 
@@ -189,7 +200,11 @@ class _BranchWriter(Writer):
     def _scan(self, depth: int) -> None:
         """Of a loaded tile, stored."""
         tile, name, axis = self.load("mk", ("i", "0"), depth), self.name("c"), self.pick((0, 1, 1))
-        m, k, dtype = self.sizes.tile["m"], self.sizes.tile["k"], np.dtype(np.int32 if self.kind == "i8" else np.float32)
+        m, k, dtype = (
+            self.sizes.tile["m"],
+            self.sizes.tile["k"],
+            np.dtype(np.int32 if self.kind == "i8" else np.float32),
+        )
         self.emit(f"{name} = ct.cumsum(ct.astype({tile}, {self.element.sum}), axis={axis})", depth)
         array = self.array((self.rows * m, self.columns * k), dtype, NOTHING)
         self.emit(f"ct.store({array}, index=(i, j), tile={name})", depth)

@@ -5,6 +5,7 @@
 
 import pytest
 
+from tests.fuzz.branching_kernels import random_branches
 from tests.fuzz.compare_products import compare_kernel
 from tests.fuzz.loop_kernels import random_loops
 from tests.fuzz.product_kernels import random_kernel
@@ -46,6 +47,13 @@ def test_products_in_loops_of_every_kind_are_right(seed, tmp_path):
     """Each on two targets in turn."""
     targets = TARGETS[seed % 4], TARGETS[(seed + 1) % 4]
     assert list(map(str, compare_kernel(random_loops(seed).tuned(), targets, tmp_path, races=True))) == []
+
+
+@pytest.mark.parametrize(
+    ("seed", "target"), [(14, "sm_100"), (39, "sm_100"), (0, "sm_90"), (2, "sm_80"), (5, "sm_120")]
+)
+def test_products_between_returns_and_choices_are_right(seed, target, tmp_path):
+    assert list(map(str, compare_kernel(random_branches(seed), (target,), tmp_path, races=True))) == []
 
 
 def test_what_is_not_proved_is_said(tmp_path, monkeypatch):

@@ -49,6 +49,9 @@ class Waits:
         self.machine = machine
         self.sleepers: dict[int, list] = {}
         self.flying: list[tuple[frozenset[int], Lands]] = []  # (mbarriers, copy), in the order of issue
+        self.unseen: list[
+            tuple[frozenset[int], Lands]
+        ] = []  # that landed with no thread looking at their mbarriers yet
         self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
         self.revived_at = -1
         self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
@@ -78,6 +81,11 @@ class Waits:
                 copy.land(self.machine)
         return bool(copies)
 
+    def look(self, positions: np.ndarray) -> None:
+        """Threads look at these mbarriers: they learn of what has landed there."""
+        wanted = frozenset(positions.tolist())
+        self.unseen = [entry for entry in self.unseen if wanted.isdisjoint(entry[0])]
+
     # -- sleepers ------------------------------------------------------------------------------------
     def sleep(self, group, positions) -> None:
         group.asleep = True
@@ -99,9 +107,10 @@ class Waits:
     def revive(self) -> bool:
         """Nobody can run: land copies and what sleepers wait for, or let their waits fail once. Whether somebody can run now."""
         if self.flying:
-            before = self.changes
-            copies = (places for places, copy in self.flying if not isinstance(copy, Arrives))
-            self.land(frozenset(self.sleepers).union(*copies))
+            before, awaited = self.changes, frozenset(self.sleepers)
+            copies = [(places, copy) for places, copy in self.flying if not isinstance(copy, Arrives)]
+            self.unseen += [(places, copy) for places, copy in copies if awaited.isdisjoint(places)]
+            self.land(awaited.union(*(places for places, _ in copies)))
             if self.machine.ready or self.changes != before:
                 return True
         if not self.sleepers or self.revived_at == self.changes:
@@ -135,13 +144,17 @@ class Waits:
         group.bulk.land_all(self.machine)
 
     def check_gone(self, group) -> None:
-        """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them."""
-        if not self.flying and self.machine.race is None:
+        """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them.
+
+        A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
+        """
+        under_way = [*self.flying, *self.unseen]
+        if not under_way and self.machine.race is None:
             return
         machine, words = self.machine, self.machine.shared_size // 8
         ctas = distinct(group.flat // machine.threads)
         gone = frozenset(ctas[~machine.clusters.alive(ctas)].tolist())
-        for places, copy in self.flying if gone else ():
+        for places, copy in under_way if gone else ():
             if not gone.isdisjoint(place // words for place in places):
                 self.outlived(copy)
         if machine.race is not None:

@@ -214,6 +214,8 @@ class BarrierSite:
         index, flat = self.where(group, address, selection)
         if group.m.race is not None:
             group.m.race.used(self.ins, index, flat)
+        if group.m.waits.unseen:
+            group.m.waits.look(index)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.m.shared_view(_u64)[index]
@@ -237,6 +239,8 @@ class BarrierSite:
         if not isinstance(state, np.generic) or not machine_code.is_ready():
             return False
         (index, _), view = self.where(group, address, selection), group.m.shared_view(_u64)
+        if group.m.waits.unseen:
+            group.m.waits.look(index)
         wanted = int(state) & 1 if parity else int(state) >> 63
         found = barrier_code.have_left(view, index, wanted)
         if found is False and group.m.waits.land(index[view[index] >> _u64(63) == _u64(wanted)].tolist()):
