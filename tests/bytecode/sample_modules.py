@@ -33,12 +33,16 @@ RELAXED, WEAK, DEVICE = (e.MemoryOrderingSemantics.RELAXED, e.MemoryOrderingSema
 
 
 def build(fill, parameters=lambda types: [], version=V13_5, hints=None, name="k", debug=None) -> bytes:
-    """One entry whose body ``fill`` writes, followed by a return. ``debug(table)`` gives its location."""
+    """One entry whose body ``fill`` writes, followed by a return.
+
+    ``debug(table)`` gives the location of all its operations, or a pair: its own, and theirs.
+    """
     data = bytearray()
     with write_bytecode(1, data, version) as writer:
         types = writer.type_table
         where = MISSING_DEBUG_ATTR_ID if debug is None else debug(writer.debug_attr_table)
-        with writer.function(name, parameters(types), [], True, hints or {}, where) as (code, values):
+        own, where = where if isinstance(where, tuple) else (where, where)
+        with writer.function(name, parameters(types), [], True, hints or {}, own) as (code, values):
             code.cur_debug_attr = where
             fill(writer, types, code, values)
             e.encode_ReturnOp(code, [])

@@ -161,10 +161,10 @@ def call_chain(length: int, ops: int) -> bytes:
     def where(table):
         source = table.file("k.py", "/src")
         function = table.subprogram(source, 1, "k", "k", table.compile_unit(source), 1)
-        loc = table.loc(function, "/src/k.py", 1, 1)
+        own = loc = table.loc(function, "/src/k.py", 1, 1)
         for line in range(length):
             loc = table.call_site(table.loc(function, "/src/k.py", line, 1), loc)
-        return loc
+        return own, loc
 
     def fill(_, types, code, values):
         for _ in range(ops):

@@ -154,7 +154,8 @@ def test_locations():
     def where(table):
         source = table.file("k.py", "/src")
         function = table.subprogram(source, 1, "k", "k", table.compile_unit(source), 1)
-        return table.call_site(table.loc(function, "/src/lib.py", 7, 3), table.loc(function, "/src/k.py", 2, 1))
+        own = table.loc(function, "/src/k.py", 2, 1)
+        return own, table.call_site(table.loc(function, "/src/lib.py", 7, 3), own)
 
     def fill(_, types, code, values):
         e.encode_IotaOp(code, tile(types, S.I32, 4))

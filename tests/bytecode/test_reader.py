@@ -180,7 +180,7 @@ def debug_locations(table):
     helper = table.subprogram(source, 1, "helper", "helper", unit, 1)
     block = table.lexical_block(helper, source, 2, 4)
     call = table.loc(function, "/src/kernels.py", 12, 8)
-    return table.call_site(table.loc(block, "/src/lib.py", 3, 5), table.call_site(call, call))
+    return call, table.call_site(table.loc(block, "/src/lib.py", 3, 5), table.call_site(call, call))
 
 
 def test_locations():
@@ -204,10 +204,10 @@ def test_an_operation_without_location_has_its_parents():
 
 def test_deep_call_chains_do_not_recurse():
     def chain(table):
-        loc = debug_locations(table)
+        own, loc = debug_locations(table)
         for _ in range(600):
             loc = table.call_site(table.loc(table.subprogram(*SOURCE(table)), "f.py", 1, 1), loc)
-        return loc
+        return own, loc
 
     def SOURCE(table):
         source = table.file("kernels.py", "/src")

@@ -91,6 +91,13 @@ def test_asm_points_at_the_line(tmp_path, capsys):
     assert f"{path}:2:8: error[asm-syntax]: unknown operation 'frob'" in capsys.readouterr().err
 
 
+def test_asm_remarks_on_an_old_name(tmp_path, capsys):
+    path = tmp_path / "k.mlir"
+    path.write_text("entry @k(%x: tile<f32>) {\n  %0 = pow %x, %x : tile<f32>\n}\n")
+    assert main(["asm", str(path)]) == 0
+    assert f"{path}:2:8: remark[asm-renamed]: 'pow' is an old name of 'fpowf'" in capsys.readouterr().err
+
+
 def endless(tmp_path) -> str:
     """A kernel that waits for what nobody does."""
     text = tmp_path / "wait.mlir"

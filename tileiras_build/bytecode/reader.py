@@ -51,7 +51,7 @@ from tileiras_build.dialects.cuda_tile.attrs import (
     OptimizationHintsAttr,
     SameElementsAttr,
 )
-from tileiras_build.dialects.cuda_tile.base import SEGMENTS
+from tileiras_build.dialects.cuda_tile.base import SEGMENTS, refused
 from tileiras_build.dialects.cuda_tile.element_types import BITS
 from tileiras_build.dialects.cuda_tile.enums import ENUM_ATTRS, SymbolVisibilityAttr
 from tileiras_build.dialects.cuda_tile.location import LOC, source_location
@@ -710,8 +710,9 @@ def verify(
         try:
             op.verify_()
         except VerifyException as problem:
-            offset = places.get(op)
-            where = source_location(op) or Location(file=name, offset=offset)
+            bad = refused(problem, op)
+            offset = places.get(bad)
+            where = source_location(bad) or Location(file=name, offset=offset)
             byte = "" if offset is None or where.offset is not None else f" (byte {offset:#x} of the bytecode)"
             raise InvalidInput("ir-invalid", f"the bytecode does not verify: {problem}{byte}", location=where) from None
 

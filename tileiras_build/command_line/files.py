@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from ..files import read_file, write_files
+from ..terminal import coloured
 
 BYTECODE = ".tilebc"
 
@@ -44,6 +46,9 @@ def assemble_file(options: argparse.Namespace) -> None:
     from ..bytecode.writer import write_module
     from ..pipeline.text_files import decode
 
-    module = parse_text(decode(read_file(options.file), options.file), options.file)
+    def remark(text: str) -> None:
+        print(coloured(text, sys.stderr), file=sys.stderr)
+
+    module = parse_text(decode(read_file(options.file), options.file), options.file, remark)
     data = write_module(module, version=options.bytecode)
     write_files({Path(options.output or Path(options.file).with_suffix(BYTECODE)): data})

@@ -143,7 +143,7 @@ def _complete(cls: type[TileOperation]) -> None:
             for check in checks:
                 check(self)
         except VerifyException as problem:
-            raise VerifyException(f"{self.name}: {problem}") from None
+            raise RefusedInside(f"{self.name}: {problem}", refused(problem, self)) from None
 
     cls.verify_ = verify_  # type: ignore[method-assign]  # the class is still being made
 
@@ -304,6 +304,19 @@ def one_of(name: str, *allowed: Enum) -> Check:
     return check
 
 
-def fail(message: str) -> NoReturn:
-    """Refuse the operation."""
-    raise VerifyException(message)
+class RefusedInside(VerifyException):
+    """A rule of an operation that ``op``, inside of it, breaks."""
+
+    def __init__(self, message: str, op: Operation):
+        super().__init__(message)
+        self.op = op
+
+
+def fail(message: str, inside: Operation | None = None) -> NoReturn:
+    """Refuse the operation, or one inside of it."""
+    raise VerifyException(message) if inside is None else RefusedInside(message, inside)
+
+
+def refused(problem: VerifyException, op: Operation) -> Operation:
+    """The operation that breaks the rule: ``op``, which was verified, or one inside of it."""
+    return problem.op if isinstance(problem, RefusedInside) else op

@@ -204,6 +204,13 @@ LOCATION_ATTRS = (DILocAttr, CallSiteLocAttr, UnknownLocAttr)
 DEBUG_ATTRS = (DIFileAttr, DICompileUnitAttr, DISubprogramAttr, DILexicalBlockAttr, *LOCATION_ATTRS)
 
 
+def subprogram_of(loc: Attribute) -> DISubprogramAttr | None:
+    """The function that a location says it is in, at the outermost call site; None where it says none."""
+    if isinstance(loc, CallSiteLocAttr):
+        loc = loc.data[-1]
+    return loc.scope.subprogram if isinstance(loc, DILocAttr) else None
+
+
 def location_attr(op: Operation | None) -> DILocAttr | CallSiteLocAttr | None:
     """The nearest known location attribute of an operation or its ancestors."""
     while op is not None:

@@ -131,7 +131,7 @@ def _combiner_arguments(op: Operation, region: Region) -> None:
         fail("the body must yield one value per operand, of its element type")
     for inner in region.block.ops:
         if inner is not last and not inner.has_trait(Pure):
-            fail(f"only pure operations are allowed inside, got {inner.name}")
+            fail(f"only pure operations are allowed inside, got {inner.name}", inner)
 
 
 HALVES = {BF16, F16}

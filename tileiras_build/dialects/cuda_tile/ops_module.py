@@ -15,6 +15,7 @@ from ..ir import block_operations
 from .attrs import DenseConstantAttr, OptimizationHintsAttr
 from .base import PureOperation, TileOperation, define, fail, pointer_type, pointers, scalars
 from .enums import SymbolVisibilityAttr
+from .location import LOC, CallSiteLocAttr, DILocAttr, DISubprogramAttr, subprogram_of
 from .types import TileType
 
 
@@ -79,7 +80,32 @@ class EntryOp(TileOperation):
         if tuple(self.function_type.inputs.data) != block_types(self.body):
             fail("the arguments of the body differ from the signature")
 
-    CHECKS: ClassVar = (_signature,)
+    def _scopes(self) -> None:
+        """Tile IR's rules of debug scopes: an entry's is its subprogram, and those of its operations lie in it."""
+        loc = self.attributes.get(LOC)
+        if isinstance(loc, CallSiteLocAttr):
+            fail("the location of an entry cannot be a call site")
+        subprogram = loc.scope if isinstance(loc, DILocAttr) else None
+        if subprogram is not None and not isinstance(subprogram, DISubprogramAttr):
+            fail("the debug scope of an entry must be a subprogram, got a lexical block")
+        if subprogram is not None and subprogram.linkage_name != self.sym_name.data:
+            fail(f"the debug scope of entry {self.sym_name.data!r} has the linkage name {subprogram.linkage_name!r}")
+        self._scopes_inside(subprogram)
+
+    def _scopes_inside(self, subprogram: DISubprogramAttr | None) -> None:
+        right: set[int] = set()  # locations that have been looked at, by identity: most are shared
+        for op in self.body.walk():
+            loc = op.attributes.get(LOC)
+            if loc is None or id(loc) in right:
+                continue
+            found = subprogram_of(loc)
+            if found is not None and subprogram is None:
+                fail("an operation has a debug scope, the entry has none", op)
+            if found is not None and found != subprogram:
+                fail(f"the debug scope of an operation lies in {found.linkage_name!r}, not in that of the entry", op)
+            right.add(id(loc))
+
+    CHECKS: ClassVar = (_signature, _scopes)
 
 
 @define
