@@ -17,6 +17,18 @@ _DIGITS = 6  # of a hash; names that collide with them too are refused as others
 # What C++ writes between words, and what a name of C says instead.
 _WORDS = {"&&": " rvalue ", "&": " reference ", "*": " pointer ", "-": " minus ", ".": "p", "+": ""}
 _WORD = re.compile("|".join(map(re.escape, _WORDS)))
+# What C (to C23) and C++ (to C++26) have taken, `asm` and `typeof` of GNU C with them, and the preprocessor's own.
+KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await co_return "
+    "co_yield compl concept const const_cast consteval constexpr constinit continue contract_assert decltype default defined delete "
+    "do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short "
+    "signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename "
+    "typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq".split()
+)
+# Macros of nearly every program: their names are usable with an underscore. Of others the headers suspend the macro.
+_MACROS = frozenset("unix linux errno stdin stdout stderr assert NULL INT_MAX grid stream".split())
+_RESERVED = re.compile("_[A-Z_].*")  # for compilers and their libraries, who warn of what happens to it
 
 
 def c_names(symbols: Iterable[str]) -> dict[str, str]:
@@ -27,6 +39,18 @@ def c_names(symbols: Iterable[str]) -> dict[str, str]:
         symbol: f"{name}_{_hash(symbol)}" if shared.count(name) > 1 and is_mangled(symbol) else name
         for symbol, name in names.items()
     }
+
+
+def c_word(name: str) -> str:
+    """A name as C and C++ can write it, whatever it means elsewhere: ``int_``, ``arg_FILE``."""
+    if is_reserved(name):
+        return "_".join(["arg", *filter(None, name.split("_"))])
+    return f"{name}_" if name in KEYWORDS or name in _MACROS else name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether C and C++ leave a name to compilers and their libraries."""
+    return _RESERVED.fullmatch(name) is not None
 
 
 def is_mangled(symbol: str) -> bool:

@@ -19,6 +19,7 @@ LAYERS = (
         "new_project",
         "nvidia_wheels",
         "private_folder",
+        "scopes",
         "sources",
         "terminal",
         "units",
@@ -65,7 +66,17 @@ def test_layouts_see_no_ir():
 
 
 def test_emulator_and_runtime_share_nothing_with_the_compiler():
-    shared = {"cores", "cpp_names", "errors", "knobs", "launch_manifest", "local_store", "manifest_words", "targets"}
+    shared = {
+        "cores",
+        "cpp_names",
+        "errors",
+        "knobs",
+        "launch_manifest",
+        "local_store",
+        "manifest_words",
+        "scopes",
+        "targets",
+    }
     for module in inside("emulator", "runtime"):
         allowed = {module.split(".")[1], *shared}
         assert {imported.split(".")[1] for imported in imports_of(module)} <= allowed, module

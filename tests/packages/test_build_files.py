@@ -73,6 +73,39 @@ def test_a_toolkit_without_a_driver_to_link_with_is_said(package, tmp_path):
     assert "-DCUDA_cuda_driver_LIBRARY=FILE" in said and "typo" not in said
 
 
+# As CMake's own module: its targets are those of the folder that asks.
+FIND_TOOLKIT = """
+set(CUDAToolkit_FOUND TRUE)
+if(NOT TARGET CUDA::cuda_driver)
+  add_library(CUDA::cuda_driver UNKNOWN IMPORTED)
+  set_target_properties(CUDA::cuda_driver PROPERTIES
+    IMPORTED_LOCATION "{driver}/libcuda.so" INTERFACE_INCLUDE_DIRECTORIES "{include}")
+endif()
+"""
+FOLDER = """
+find_package(sample CONFIG REQUIRED PATHS "{package}/cmake" NO_DEFAULT_PATH)
+if(NOT EXISTS "${{sample_IMAGE}}" OR NOT sample_TARGETS STREQUAL "sm_80 sm_90")
+  message(FATAL_ERROR "${{sample_IMAGE}} ${{sample_TARGETS}}")
+endif()
+add_executable({name} ../main.c)
+target_link_libraries({name} PRIVATE sample::sample)
+"""
+
+
+def test_cmake_finds_a_package_in_two_folders(package, cuda, tmp_path):
+    """A program of the user's may be called like it."""
+    (tmp_path / "main.c").write_text(C)
+    (tmp_path / "FindCUDAToolkit.cmake").write_text(FIND_TOOLKIT.format(driver=cuda.folder, include=cuda_include()))
+    for name in ("sample", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "CMakeLists.txt").write_text(FOLDER.format(package=package, name=name))
+    top = "cmake_minimum_required(VERSION 3.18)\nproject(p C CXX)\nadd_subdirectory(sample)\nadd_subdirectory(other)\n"
+    (tmp_path / "CMakeLists.txt").write_text(top)
+    run([compiler("cmake"), "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_MODULE_PATH={tmp_path}"])
+    run([compiler("cmake"), "--build", tmp_path / "build"])
+    assert runs(tmp_path / "build/sample/sample", cuda) and runs(tmp_path / "build/other/other", cuda)
+
+
 def test_pkg_config(package, cuda, tmp_path):
     (tmp_path / "main.c").write_text(C)
     environment = os.environ | {"PKG_CONFIG_PATH": str(package / "lib/pkgconfig")}

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,10 @@ from tileiras_build.errors import InvalidInput
 from tileiras_build.files import write_files
 from tileiras_build.packages.fatbin import Part, find_fatbinary, make_fatbin
 from tileiras_build.packages.library import KernelFiles, file_names, pack_kernel, pack_library
+from tileiras_build.packages.package_name import check_package_name
 from tileiras_build.runtime.library_manifest import CUBIN, PTX, read
+
+FREE = ["mine", "all", "test", "x", "_x", "FFT", "CUSTOM", "status", "library", "detail", "tensor", "kind", "grid", "pointer", "cuda_kernels"]  # fmt: skip
 
 
 def test_every_image_lies_where_the_manifest_says(package):
@@ -72,6 +76,37 @@ def test_two_kernels_of_one_name_are_refused(package):
     ]
     with pytest.raises(InvalidInput, match="kernel vector_add_f32 is in a and in b"):
         pack_library(NAME, files)
+
+
+def test_two_kernels_of_one_name_are_told_apart_by_their_folders(package, tmp_path):
+    """The files of libraries in two folders may be called alike."""
+    shutil.copytree(package.parent, tmp_path / "two")
+    files = [
+        KernelFiles("k.py", str(folder / f"fatbin/{PLAIN}.fatbin"), ((CUBIN, str(folder / f"sm_80/{PLAIN}.cubin")),))
+        for folder in (package.parent, tmp_path / "two")
+    ]
+    with pytest.raises(
+        InvalidInput, match=rf"kernel {PLAIN} is in {files[0].fatbin} and in {files[1].fatbin}; rename one"
+    ):
+        pack_library(NAME, files)
+
+
+TAKEN = ["cuda", "std", "int", "main", "linux", "site", "stdint", "stdio", "math", "printf", "index", "sem", "_X", "__a", "_",
+         "CUstream", "cuInit", "CUDA_VERSION", "size_t", "NULL", "numpy", "class", "template", "time", "con", "posix"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_names_that_somebody_has_are_refused(name):
+    with pytest.raises(
+        InvalidInput, match=rf"error\[package-name\]: '{name}' cannot be the name of a package: it is .*; choose"
+    ):
+        check_package_name(name)
+
+
+def test_other_names_are_packages():
+    """Those of build targets and of the launcher's own classes too."""
+    for name in FREE:
+        check_package_name(name)
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", '{"target": "sm_80", "kernels": {}}'])

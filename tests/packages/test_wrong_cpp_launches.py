@@ -78,6 +78,13 @@ WRONG = [
     Wrong("", "kernel k has no image for this GPU, sm_100; build the library with sm=100", NO_IMAGE, 100),
     Wrong("", "kernel k: there is no library", launch=LAUNCH.replace("library", "other")),
     Wrong("other = std::move(library);", "kernel k: there is no library"),
+    Wrong("", "the kernels of sample cannot be loaded: there is no library", launch="status = other.try_load_all();"),
+    Wrong("other = std::move(library);", "cannot be loaded: there is no library", launch="status = library.try_load_all();"),
+    Wrong("(void)other.try_open_file(\"/absent\");", "cannot be loaded: there is no library", launch="status = other.try_load_all();"),
+    Wrong("", "the image of library sample cannot be read: NULL", NO_FILE, launch="status = other.try_open_file(nullptr);"),
+    Wrong("", "this is not the image of library sample", WRONG_IMAGE, launch="status = other.try_open(nullptr, 1024);"),
+    Wrong("", "the pointer to it is NULL", launch="status = sample::status(sample_open(nullptr, words, 1024));"),
+    Wrong("", "the pointer to it is NULL", launch="status = sample::status(sample_open_file(nullptr, words[1]));"),
     Wrong("", "this is not the image of library sample: that has 1024 bytes", WRONG_IMAGE, launch='status = other.try_open("x", 1);'),
     Wrong("", "the image of library sample cannot be read: /absent", NO_FILE, launch='status = other.try_open_file("/absent");'),
     Wrong("a.shape = {1, 16}; a.strides = {7, 1};", "", 0),  # along one element, a stride is any

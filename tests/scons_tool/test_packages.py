@@ -82,6 +82,50 @@ def test_libraries_of_several_folders_are_one_package_in_the_script_s_build_fold
     assert run(project, "sm=80", "package") == []
 
 
+def test_kernels_of_one_name_in_two_folders_are_never_merged(project):
+    (project.folder / "part").mkdir()
+    shutil.copy(project.folder / "vector_add_f32.tilebc", project.folder / "part")
+    library = 'Import("env")\nlibrary = env.KernelLibrary("second", ["vector_add_f32.tilebc"])\nReturn("library")\n'
+    project.write("part/SConscript", library)
+    project.write("SConstruct", SEVERAL)
+    done = project.run("sm=80", "package", sm=None)
+    sentence = "kernel vector_add_f32 is in part/vector_add_f32.tilebc and in vector_add_f32.tilebc; rename one"
+    assert done.returncode == 2 and f"error[package-entry]: {sentence}" in done.stderr
+    assert not (project.folder / "build/package/mine/manifest.json").exists()
+
+
+ALIKE = """
+from tileiras_build import scons_tool
+
+env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=["tileiras"])
+first = env.KernelLibrary("kernels", ["vector_add_f32.tilebc"])
+other = env.Clone(build_dir="other").KernelLibrary("kernels", ["a.tilebc"])
+env.KernelPackage("one", first)
+env.KernelPackage("two", [other])
+env.KernelPackage("both", [[first], other])
+"""
+
+
+def test_libraries_of_one_name_are_packed_apart(project):
+    other = (project.folder / "vector_add_f32.tilebc").read_bytes().replace(b"vector_add", b"vector_sub")
+    (project.folder / "a.tilebc").write_bytes(other)
+    project.write("SConstruct", ALIKE)
+    run(project, "sm=80", "package")
+    manifests = (project.folder / f"build/package/{name}/manifest.json" for name in ("one", "two", "both"))
+    packed = [sorted(json.loads(path.read_text())["kernels"]) for path in manifests]
+    assert packed == [["vector_add_f32"], ["vector_sub_f32"], ["vector_add_f32", "vector_sub_f32"]]
+
+
+@pytest.mark.parametrize("other", ['"mine", library', '"mine", second'])
+def test_a_package_is_made_once(project, other):
+    second = f'second = env.KernelLibrary("second", ["a.tilebc"])\nenv.KernelPackage({other})\n'
+    (project.folder / "a.tilebc").write_bytes((project.folder / "vector_add_f32.tilebc").read_bytes())
+    project.write("SConstruct", SCONSTRUCT.replace('Glob("*.tilebc")', '["vector_add_f32.tilebc"]') + second)
+    done = project.run("sm=80", "package", sm=None)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "error[package-twice]: package mine is asked for twice; give" in done.stderr
+
+
 def test_libraries_that_are_arguments_of_their_own_are_refused(project):
     project.write("SConstruct", SCONSTRUCT.replace('"mine", library', '"mine", library, library'))
     done = project.run("sm=80", "package", sm=None)
@@ -109,6 +153,11 @@ def test_cuobjdump_lists_the_kernel_s_own_fatbin(project):
         ('"mine"', "ptx=90", "PTX of sm_90a runs on no other GPU than sm_90; use ptx=80, 86, 87, 88, 89, auto or none"),
         ('"mine"', "ptx=91", "unknown target sm=91"),
         ('"not-mine"', "sm=80", "'not-mine' cannot be the name of a package"),
+        (
+            '"stdint"',
+            "sm=80",
+            "'stdint' cannot be the name of a package: it is a header of C or CUDA; choose another, such as",
+        ),
     ],
 )
 def test_wrong_package_is_one_sentence(project, change, option, sentence):

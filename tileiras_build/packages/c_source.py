@@ -29,7 +29,6 @@ _NEWEST = 0x7FFFFFFF
 # How the launcher reads a parameter, and where it is in a tensor's struct.
 _ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
 _KINDS = {POINTER: "AN_ADDRESS"} | dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
-_PLACES = {"shape": ".shape[{}]", "stride": ".strides[{}]", POINTER: ".pointer"}
 # Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
 _NO_TENSOR_MAP = TensorMapRow(
     param=0, base=Value(param=0), element="u8", shape=[1], strides=[], box=[1], element_strides=[1],
@@ -41,8 +40,10 @@ _WORDS_PER_LINE = 6
 def render_header(manifest: LibraryManifest) -> str:
     """``<name>.h``."""
     calls = calls_of(manifest)
-    ranks = sorted({member.rank for call in calls for member in call.members if member.rank is not None})
-    return render("launcher.h", manifest, calls=calls, ranks=ranks)
+    members = [member for call in calls for member in call.members]
+    ranks = sorted({member.rank for member in members if member.rank is not None})
+    names = sorted({member.name for member in members})
+    return render("launcher.h", manifest, calls=calls, ranks=ranks, names=names)
 
 
 def render_source(manifest: LibraryManifest) -> str:
@@ -85,16 +86,15 @@ def render_image(manifest: LibraryManifest, image: bytes) -> str:
 
 
 class ParameterRow(NamedTuple):
-    """``parameter_row`` of the launcher, of kernel ``call``; ``member`` is its place in the struct of arguments."""
+    """``parameter_row`` of the launcher; ``source`` is its place in the struct of arguments, ``offset`` in the kernel's block."""
 
-    call: Call
     name: str
     role: str
     axis: int
     rank: int
     size: int
     fixed: int
-    member: str
+    source: int
     offset: int
     factor: int
     least: int
@@ -104,23 +104,20 @@ class ParameterRow(NamedTuple):
 def _parameter_rows(call: Call) -> Iterator[ParameterRow]:
     for member in call.members:
         for param in member.params:
-            yield _parameter_row(call, member, param)
+            yield _parameter_row(member, param)
 
 
-def _parameter_row(call: Call, member: Member, param: Parameter) -> ParameterRow:
-    axis = param.axis or 0
-    place = _PLACES[param.role].format(axis) if member.kind == "array" else ""
+def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
     role = _ROLES.get(param.role) or _KINDS.get(param.kind, "A_NUMBER")
     least = 0 if param.role == "shape" else LEAST
     return ParameterRow(
-        call,
         name=member.argument.name,
         role=role,
-        axis=axis,
+        axis=param.axis or 0,
         rank=member.rank or 0,
         size=param.size,
         fixed=int(param.value is not None),
-        member=f"{member.name}{place}",
+        source=member.place_of(param),
         offset=param.offset,
         factor=param.divisible_by,
         least=param.value if param.value is not None else max(least, LEAST if param.minimum is None else param.minimum),

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
+from typing import NamedTuple
 
 from msgspec import structs
 
-from ..c_names import c_names, is_mangled
+from ..c_names import c_names, c_word, is_mangled
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..launch_manifest import Argument, Parameter
-from ..manifest_words import STORED, UPDATED
+from ..manifest_words import POINTER, STORED, UPDATED
 from ..names import KERNEL, quoted_name
 from ..runtime.arguments import words_of
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
+from ..scopes import call_apart
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
 SCALAR_TYPES = {
@@ -29,44 +31,73 @@ SCALAR_TYPES = {
 _ELEMENT_KINDS = {name: name for name in ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")} | {
     "tf32": "f32", "f8E4M3FN": "f8", "f8E5M2": "f8", "f8E8M0FNU": "f8",
 }  # fmt: skip
-# Of C and C++; a source may name its arguments so.
-_KEYWORDS = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield compl "
-    "concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast else "
-    "enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
-    "nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short signed "
-    "sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid "
-    "typename union unsigned using virtual void volatile wchar_t while xor xor_eq unix linux errno stdin stdout stderr "
-    "assert NULL INT_MAX grid stream".split()
-)
+# Bytes of each C type, at a multiple of which a struct has it.
+_SIZES = {"CUdeviceptr": 8, "uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8}  # fmt: skip
+_WORD = 8  # bytes of an address, a length and a stride
+_ARRAY = "{}_tensor_{}"
 # Of the class in launcher.hpp.
-_MEMBERS = ("open", "open_file", "open_embedded", "load_all", "get", "opened", "library", "status", "require")
+CLASS_MEMBERS = (
+    "library", "get", "handle_", "opened", "load_all", "try_load_all", "open_embedded", "open", "try_open", "open_file",
+    "try_open_file",
+)  # fmt: skip
 _PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class Names(NamedTuple):
+    """What a kernel is called: in C, by its function there and the type of its arguments, and by its method in C++."""
+
+    kernel: str
+    function: str
+    type: str
+    method: str
 
 
 def calls_of(manifest: LibraryManifest) -> list[Call]:
     """The library's kernels, in the order of their symbols; raises InvalidInput where C cannot call one."""
+    names = _names_of(manifest)
+    return [Call(entry, names[entry], images, manifest.name) for entry, images in sorted(manifest.kernels.items())]
+
+
+def _names_of(manifest: LibraryManifest) -> dict[str, Names]:
     called = c_names(manifest.kernels)
     _check_names(manifest, called)
-    return [Call(entry, called[entry], images) for entry, images in sorted(manifest.kernels.items())]
+    functions = {name: f"{manifest.name}_launch_{name}" for name in called.values()}
+    wanted = {name: f"{manifest.name}_{name}_arguments" for name in called.values()}
+    types = call_apart(wanted.values(), functions.values())
+    methods = call_apart(called.values(), CLASS_MEMBERS, ("{}", "try_{}"), c_word)
+    return {entry: Names(name, functions[name], types[wanted[name]], methods[name]) for entry, name in called.items()}
 
 
 class Call:
-    """A kernel as C and C++ call it, by ``name``: what its images agree on. The driver calls it ``entry``."""
+    """A kernel of ``library`` as C and C++ call it, by ``names``: what its images agree on. The driver calls it ``entry``."""
 
-    def __init__(self, entry: str, name: str, images: Sequence[Image]):
-        self.entry, self.images, self.name = entry, images, name
+    def __init__(self, entry: str, names: Names, images: Sequence[Image], library: str):
+        self.entry, self.names, self.images, self.library = entry, names, images, library
         self.params = [_strictest(rows) for rows in zip(*(image.launch.ordinary for image in images))]
 
     @cached_property
     def members(self) -> list[Member]:
         """The members of the struct of arguments."""
-        return [_member(argument, self.params) for argument in self.images[0].launch.arguments]
+        arguments = self.images[0].launch.arguments
+        types = [self._type_of(argument) for argument in arguments]
+        names = call_apart([row.name for row in arguments], {self.names.type, *types}, spelled=c_word)
+        made: list[Member] = []
+        for argument, type in zip(arguments, types):
+            own = self.params[argument.param : argument.param + argument.parameters]
+            words = words_of(argument, self.params)
+            made.append(Member(argument, own, words, names[argument.name], type, made[-1].end if made else 0))
+        return made
+
+    def _type_of(self, argument: Argument) -> str:
+        if argument.kind == "array":
+            return _ARRAY.format(self.library, argument.rank)
+        return SCALAR_TYPES[self.params[argument.param].kind]
 
     @property
-    def cpp_name(self) -> str:
-        """The name of its function where the class in C++ has others of its own, and C++ its words."""
-        return f"{self.name}_" if self.name in _MEMBERS or self.name in _KEYWORDS else self.name
+    def size(self) -> int:
+        """Bytes of the struct of arguments."""
+        most = max((member.alignment for member in self.members), default=0)
+        return -(-self.members[-1].end // most) * most if most else _SIZES["int32_t"]
 
     @property
     def title(self) -> str:
@@ -76,7 +107,7 @@ class Call:
     @property
     def shown(self) -> str:
         """What sentences call it."""
-        return self.name if is_mangled(self.entry) else self.entry
+        return self.names.kernel if is_mangled(self.entry) else self.entry
 
     @property
     def targets(self) -> str:
@@ -85,27 +116,49 @@ class Call:
 
     @property
     def grid(self) -> str:
-        """What the axes of a launch's grid count, where the export has said so; it has no end of a comment in it."""
+        """What the axes of a launch's grid count, where the export has said so."""
         grid = self.images[0].launch.grid
         if grid.meaning:
             counted = ", ".join(f"{axis} counts {meaning}" for axis, meaning in zip("xyz", grid.meaning))
-            return f"grid: {counted}".replace("*/", "* /")
+            return f"grid: {counted}"
         axes = ", ".join("xyz"[axis] for axis in grid.axes) or "none"
         return f"of the grid it tells apart: {axes}"
 
 
 @dataclass(frozen=True)
 class Member:
-    """An argument, the parameters that it fills, and what it must be in words for a comment."""
+    """An argument, the parameters that it fills, and what it must be in words for a comment.
+
+    In C it is a member ``name`` of ``type``, which lies in the struct behind the first ``after`` bytes.
+    """
 
     argument: Argument
     params: Sequence[Parameter]
     words: str
+    name: str
+    type: str
+    after: int
 
     @property
-    def name(self) -> str:
-        """The argument's name where the language has not taken it."""
-        return f"{self.argument.name}_" if self.argument.name in _KEYWORDS else self.argument.name
+    def alignment(self) -> int:
+        """The bytes at a multiple of which it lies."""
+        return _SIZES.get(self.type, _WORD)
+
+    @property
+    def place(self) -> int:
+        """The byte of the struct that it begins at."""
+        return -(-self.after // self.alignment) * self.alignment
+
+    @property
+    def end(self) -> int:
+        """The byte behind it."""
+        words = 1 + 2 * self.rank if self.rank is not None else None
+        return self.place + (_SIZES[self.type] if words is None else words * _WORD)
+
+    def place_of(self, param: Parameter) -> int:
+        """The byte of the struct that a parameter of it begins at."""
+        words = {"shape": 1, "stride": 1 + (self.rank or 0)}.get(param.role, 0) if self.kind == "array" else 0
+        return self.place + _WORD * (words + (param.axis or 0) * bool(words))
 
     @property
     def kind(self) -> str:
@@ -118,9 +171,11 @@ class Member:
         return self.argument.rank
 
     @property
-    def scalar_type(self) -> str:
-        """The C type of a pointer or number."""
-        return SCALAR_TYPES[self.params[0].kind]
+    def cpp_type(self) -> str:
+        """The type of a pointer or number, from the outermost namespace of C++ on: a class may have members of any name."""
+        if self.type in ("float", "double"):
+            return self.type
+        return f"::{self.type}" if self.type == SCALAR_TYPES[POINTER] else f"::std::{self.type}"
 
     @property
     def element_kind(self) -> str:
@@ -131,11 +186,6 @@ class Member:
     def is_written(self) -> bool:
         """Whether the kernel writes the memory."""
         return self.params[0].access in (STORED, UPDATED)
-
-
-def _member(argument: Argument, params: Sequence[Parameter]) -> Member:
-    own = params[argument.param : argument.param + argument.parameters]
-    return Member(argument, own, words_of(argument, params))
 
 
 def _strictest(rows: Sequence[Parameter]) -> Parameter:

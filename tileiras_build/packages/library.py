@@ -15,7 +15,6 @@ It is a Python package as it stands: copied below a project's source folder it g
 from __future__ import annotations
 
 import hashlib
-import keyword
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -25,6 +24,7 @@ from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryMani
 from ..runtime.library_manifest import render as render_manifest
 from .c_source import render_cpp_header, render_header, render_image, render_source
 from .fatbin import locate, make_fatbin
+from .package_name import check_package_name
 from .parts import read_parts
 from .render import render
 
@@ -33,7 +33,8 @@ from .render import render
 class KernelFiles:
     """What is packed of one kernel file: paths of its fat binary and of the artifacts in it.
 
-    ``images`` are (kind, path) with kind CUBIN or PTX; beside a cubin lies its launch manifest (``.json``).
+    ``images`` are (kind, path) with kind CUBIN or PTX; beside a cubin lies its launch manifest (``.json``). ``name`` is what
+    sentences call it: two files may share one.
     """
 
     name: str
@@ -43,11 +44,7 @@ class KernelFiles:
 
 def file_names(name: str, *, embed: bool = False) -> list[str]:
     """The files of package ``name``, relative to its folder; raises InvalidInput[package-name]."""
-    if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
-        message = f"{name!r} cannot be the name of a package"
-        raise InvalidInput(
-            "package-name", message, remedy="use letters, digits and underscores: C and Python import it"
-        )
+    check_package_name(name)
     image = [f"src/{name}_image.c"] if embed else []
     headers, builds = (
         [f"include/{name}.h", f"include/{name}.hpp"],
@@ -68,13 +65,13 @@ def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False
     """
     image = bytearray()
     kernels: dict[str, tuple[Image, ...]] = {}
-    owners: dict[str, str] = {}
+    owners: dict[str, KernelFiles] = {}
     for file in files:
         fatbin = read_file(file.fatbin)
         for entry, found in _images(file, fatbin, len(image)):
-            if owners.setdefault(entry, file.name) != file.name:
-                message = f"kernel {entry} is in {owners[entry]} and in {file.name}"
-                raise InvalidInput("package-entry", message, remedy="rename one, or pack them apart")
+            owner = owners.setdefault(entry, file)
+            if (owner.name, owner.fatbin) != (file.name, file.fatbin):
+                raise _two_of_one_name(entry, owner, file)
             kernels[entry] = (*kernels.get(entry, ()), found)
         image += fatbin
     digest = hashlib.sha256(image).hexdigest()
@@ -83,6 +80,12 @@ def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False
     contents[1:1] = [render_manifest(manifest), bytes(image)]
     contents += [render_image(manifest, bytes(image)).encode()] if embed else []
     return dict(zip(file_names(name, embed=embed), contents, strict=True))
+
+
+def _two_of_one_name(entry: str, one: KernelFiles, other: KernelFiles) -> InvalidInput:
+    names = (one.name, other.name) if one.name != other.name else (one.fatbin, other.fatbin)
+    message = f"kernel {entry} is in {names[0]} and in {names[1]}"
+    return InvalidInput("package-entry", message, remedy="rename one, or pack them apart")
 
 
 def render_texts(manifest: LibraryManifest, *, embed: bool) -> list[str]:

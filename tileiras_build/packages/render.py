@@ -42,9 +42,16 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     made.filters["long_long"] = _long_long
+    made.filters["comment"] = _comment
     return made
 
 
 def _long_long(number: int) -> str:
     """A number in C, where the least one has no literal."""
     return f"(-{MOST}LL - 1)" if number == LEAST else f"{number}LL"
+
+
+def _comment(text: str) -> str:
+    """Text inside of a comment of C: nothing in it ends or begins one, is a trigraph, or changes how the line is read."""
+    shown = "".join(character if character.isprintable() else " " for character in text)
+    return shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")

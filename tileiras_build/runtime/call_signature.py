@@ -8,6 +8,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..scopes import call_apart
 from .arguments import words_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ Enqueue = Callable[[int | Sequence[int], Sequence[object], object], None]
 
 def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None]:
     """``launch(grid, *arguments, stream=None)`` of one kernel, whose arguments may also be given by name."""
-    names = [python_name(argument) for argument in launch.arguments]
+    names = python_names(launch)
 
     def launch_kernel(grid: int | Sequence[int], *arguments: object, stream: object = None, **named: object) -> None:
         enqueue(grid, _in_order(entry, names, arguments, named) if named else arguments, stream)
@@ -38,17 +39,19 @@ def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None
     return launch_kernel
 
 
-def python_name(argument: Argument) -> str:
-    """An argument's name where ``grid`` and ``stream`` are the launch's own, and keywords Python's."""
-    return f"{argument.name}_" if argument.name in _OWN or iskeyword(argument.name) else argument.name
+def python_names(launch: Launch) -> list[str]:
+    """The arguments' names, where ``grid`` and ``stream`` are the launch's own, and keywords Python's."""
+    names = [argument.name for argument in launch.arguments]
+    made = call_apart(names, _OWN, spelled=lambda name: f"{name}_" if iskeyword(name) else name)
+    return [made[name] for name in names]
 
 
 def signature(launch: Launch) -> inspect.Signature:
     """What editors show."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     given = [
-        inspect.Parameter(python_name(argument), kind, annotation=_annotation(argument, launch))
-        for argument in launch.arguments
+        inspect.Parameter(name, kind, annotation=_annotation(argument, launch))
+        for name, argument in zip(python_names(launch), launch.arguments)
     ]
     grid = inspect.Parameter("grid", kind, annotation="int | Sequence[int]")
     stream = inspect.Parameter("stream", inspect.Parameter.KEYWORD_ONLY, default=None)

@@ -69,6 +69,8 @@ class Build:
         self.records = Records()
         self._begun = False
         self.build_dirs: list[str] = []
+        self.packages: set[str] = set()  # their names
+        self.owners: dict[str, str] = {}  # of each kernel, by its folder and name, the source
         self.interrupted = False
         self.all_known = True  # the names of all kernels
         self._at_end: list[TileirasError] = []

@@ -38,7 +38,7 @@ from .exports import CASES, SUFFIX, BuiltNames, ExportAction
 from .jobs import use_all_cores
 from .kernel import TILECPP, Kernel, stem
 from .kernel_options import Rows, check_files, check_options, settings_by_kernel
-from .partial import LibraryAlias, library_alias, own_view
+from .partial import LibraryAlias, LibraryNodes, library_alias, own_view
 from .progress import Step
 from .reading import READING, path_of_steps
 from .records import lock_folder
@@ -135,6 +135,7 @@ class Members:
         self.folder = env.Dir(self._settings.build_dir).path
         self._kernels: dict[str, list[Kernel]] = {}
         self._last: dict[tuple[str, str], object] = {}
+        self._all: list | None = None
         check_options(name, options)
 
     def some(self) -> list | None:
@@ -152,6 +153,11 @@ class Members:
 
     def all(self) -> list:
         """The last artifacts of all kernels, in the order of the targets and, for each, of the sources."""
+        if self._all is None:
+            self._all = self._make_all()
+        return self._all
+
+    def _make_all(self) -> list:
         build = self._chain.build
         self._find_kernels(self._nodes, set())
         last = self._chains(self._nodes, None if build.all_known else build.say_at_end)
@@ -197,7 +203,6 @@ class Chain:
     def __init__(self, table: tuple[Stage, ...], build: Build):
         self.table, self.build = table, build
         self._builders: dict[tuple, object] = {}
-        self._owners: dict[str, str] = {}
         self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
 
@@ -255,7 +260,7 @@ class Chain:
 
             add_report(env, name, members.folder, last)
         with own_view(alias):
-            made = env.Alias(alias, last)
+            made = LibraryNodes(env.Alias(alias, last), members.all)
         if isinstance(alias, LibraryAlias) and self.build.part is not None:
             self.build.leave(alias, members.all)
         return made
@@ -339,7 +344,7 @@ class Chain:
         """Kernels of a build folder share one name space."""
         for kernel in kernels:
             path = f"{folder}/{kernel.name}"
-            owner = self._owners.setdefault(path, str(kernel.origin))
+            owner = self.build.owners.setdefault(path, str(kernel.origin))
             if owner != str(kernel.origin):
                 message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.origin}"
                 raise InvalidInput(

@@ -10,7 +10,8 @@ imported where it is used: NumPy and others start programs while they are import
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import UserList
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
 from .build_options import fail
-from .partial import LibraryAlias
+from .partial import LibraryAlias, LibraryNodes
 from .progress import Step
 from .reading import READING
 from .report import CURRENT, shown
@@ -85,11 +86,23 @@ class PackageAction(WorkerAction):
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Done here: it is little more than copying."""
-        from ..packages.library import KernelFiles, pack_library
-
-        files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in self.members]
-        made = pack_library(self.name, files, embed=self.embed)
+        made = pack(self.name, self.members, self.embed)
         return {Path(name).name: data for name, data in made.items()}
+
+
+def pack(name: str, members: Iterable, embed: bool) -> dict[str, bytes]:
+    """The files of package ``name``; ``members`` are (fat binary, its images) as nodes."""
+    from ..packages.library import KernelFiles, pack_library
+
+    files = [KernelFiles(_origin(images[0]), fatbin.path, images_of(images)) for fatbin, images in members]
+    return pack_library(name, files, embed=embed)
+
+
+def _origin(node) -> str:
+    """The source that an artifact comes from."""
+    while node.sources:
+        node = node.sources[0]
+    return str(node.srcnode())
 
 
 def images_of(nodes: Iterable) -> tuple[tuple[str, str], ...]:
@@ -119,11 +132,19 @@ class Packages:
         """
         try:
             _refuse_another_library(name, ptx)
+            self._refuse_a_second(name)
             return self._add(
                 env, name, library, str(_option(env, "ptx", ptx)), embed, str(_option(env, "prefix", prefix))
             )
         except TileirasError as error:
             fail(error)
+
+    def _refuse_a_second(self, name: str) -> None:
+        """One prefix holds one package of a name, wherever they are built."""
+        if name in self.build.packages:
+            remedy = "give it all its libraries as a list, or call one of the two otherwise"
+            raise InvalidInput("package-twice", f"package {name} is asked for twice", remedy=remedy)
+        self.build.packages.add(name)
 
     def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
         from ..packages.library import file_names
@@ -132,7 +153,7 @@ class Packages:
         if self.build.part is not None and isinstance(next(iter(env.Flatten([library])), None), LibraryAlias):
             # The record of such a run says that SCons looks at no package.
             return [folder.File(file) for file in file_names(name, embed=embed)]
-        members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(env, name, library).values()]
+        members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(name, library).values()]
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]
         builder = Builder(action=PackageAction(name, embed, members, self.build.executor))
         names = file_names(name, embed=embed)
@@ -238,10 +259,7 @@ class Rest:
         return f"package {self.name} is without {shown(absent)}{where}"
 
     def _write(self, members: list) -> None:
-        from ..packages.library import KernelFiles, pack_library
-
-        files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in members]
-        packed = pack_library(self.name, files, embed=self.embed)
+        packed = pack(self.name, members, self.embed)
         write_files({Path(node.path): packed[file] for node, file in zip(self.made, packed, strict=True)})
         if self.installed is not None:
             folder = Path(str(self.installed), self.name)
@@ -265,16 +283,27 @@ def _refuse_another_library(name: str, ptx: object) -> None:
         )
 
 
-def _by_kernel(env, name: str, library) -> Mapping[str, list]:
+def _by_kernel(name: str, library) -> Mapping[str, list]:
     """The cubin nodes of each kernel of the libraries, in their order."""
-    kernels: dict[str, list] = {}
-    for alias in env.Flatten([library]):
-        for node in getattr(alias, "sources", ()):
-            kernels.setdefault(f"{node.dir.up().path}/{kernel_name(node)}", []).append(node)
+    kernels: dict[str, dict] = {}
+    for nodes in _nodes_of(library):
+        for node in nodes:
+            kernels.setdefault(f"{node.dir.up().path}/{kernel_name(node)}", {})[node] = None
     if not kernels:
         message = f"package {name} has no kernels"
         raise InvalidInput("package-empty", message, remedy="pass what env.KernelLibrary has returned")
-    return kernels
+    return {kernel: list(nodes) for kernel, nodes in kernels.items()}
+
+
+def _nodes_of(library) -> Iterator[list]:
+    """The last artifacts of each library; of a bare alias, those of all that have its name."""
+    if isinstance(library, LibraryNodes):
+        yield library.kernels()
+    elif isinstance(library, list | tuple | UserList):
+        for one in library:
+            yield from _nodes_of(one)
+    else:
+        yield getattr(library, "sources", [])
 
 
 def _manifest_of(image):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import SCons.Node
 import SCons.Node.Alias
+import SCons.Util
 
 from ..reads.looking import is_installed, is_standard
 from .artifact import ArtifactFile
@@ -82,6 +83,15 @@ class LibraryAlias(SCons.Node.Alias.Alias):
         self.sources_set.clear()
         self.add_source(list(nodes))
         self.reset_executor()
+
+
+class LibraryNodes(SCons.Util.NodeList):
+    """What ``env.KernelLibrary`` returns: the alias, whose name other libraries may share; ``kernels`` gives the last artifacts
+    of this one's own kernels."""
+
+    def __init__(self, nodes: Iterable, kernels: Callable[[], list]):
+        super().__init__(nodes)
+        self.kernels = kernels
 
 
 def library_alias(name: str, folder: str) -> LibraryAlias | SCons.Node.Alias.Alias:
