@@ -17,7 +17,15 @@ from ..job import Job
 from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 from .axis_info import AxisAnalysis
-from .operand_chains import ScalarSlice, early_returns, loops_around, placement_after, runs_free, source_load
+from .operand_chains import (
+    ScalarSlice,
+    choices_around_loops,
+    early_returns,
+    loops_around,
+    placement_after,
+    runs_free,
+    source_load,
+)
 from .tensor_maps import TensorBox, tensor_box, wide_box
 
 # A load, what is between it and the product, and the box that is fetched.
@@ -33,12 +41,13 @@ def may_fetch(func: Operation) -> bool:
 
 
 def may_run_ahead(op: Operation) -> bool:
-    """In a loop that writes nothing and whose trips, like those of the loops around it, scalars alone decide."""
+    """In a loop that writes nothing, and scalars alone decide whether it runs and its trips, and those of the loops around it."""
     loops = loops_around(op)
     if not loops or any(acts_outside(inner) for inner in walk(loops[-1])):
         return False
     slice = ScalarSlice()
-    return all(slice.add_loop(loop) for loop in loops)
+    conditions = all(slice.add(choice.condition) for choice in choices_around_loops(op))
+    return conditions and all(slice.add_loop(loop) for loop in loops)
 
 
 def fetched(op: TableOperation, index: int, job: Job, analysis: AxisAnalysis) -> Found | None:

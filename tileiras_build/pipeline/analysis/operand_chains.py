@@ -107,13 +107,28 @@ def only_accumulates(product: TableOperation) -> bool:
 
 
 def loops_around(op: Operation) -> list[TableOperation] | None:
-    """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits."""
+    """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits.
+
+    Choices may be around loops (``choices_around_loops``).
+    """
     found: list[TableOperation] = []
     around = op.parent_op()
     while around is not None and not is_entry(around):
-        if not is_counted_loop(around) or not runs_to_its_end(around):
+        if is_counted_loop(around) and runs_to_its_end(around):
+            found.insert(0, around)
+        elif not found or not is_choice(around):
             return None
-        found.insert(0, around)
+        around = around.parent_op()
+    return found
+
+
+def choices_around_loops(op: Operation) -> list[TableOperation]:
+    """The choices around the loops around an operation."""
+    found: list[TableOperation] = []
+    around = op.parent_op()
+    while around is not None and not is_entry(around):
+        if is_choice(around):
+            found.insert(0, around)
         around = around.parent_op()
     return found
 

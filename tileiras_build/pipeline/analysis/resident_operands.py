@@ -17,7 +17,7 @@ from .budget import BESIDE_STAGES, choose_warps, divided_words_fit, kept_words_f
 from .chained_products import DOT, resident_load
 from .fetchable import Found, as_read, boxed, fetched, may_fetch, may_run_ahead, placed, warpgroup_row
 from .kept_tiles import tile_words
-from .operand_chains import kernel_of, load_behind
+from .operand_chains import choices_around_loops, kernel_of, load_behind
 from .shared_rings import is_computed_inside
 
 # From so many columns on a warpgroup's product reads both operands from shared memory in less time than it multiplies:
@@ -57,7 +57,7 @@ def readers_of(product: TableOperation) -> list[TableOperation]:
 def _found(product: TableOperation, job: Job, analysis: AxisAnalysis) -> Found | None:
     """Where an instruction finds the operand, if TMA may bring it, and the right one, ahead of the program."""
     source, atom = resident_load(product), warpgroup_row(product, job)
-    if source is None or atom is None or not may_run_ahead(product):
+    if source is None or atom is None or choices_around_loops(product) or not may_run_ahead(product):
         return None
     held, right = boxed(*source, job, analysis), fetched(product, 1, job, analysis)
     if held is None or right is None or as_read(right, 0, atom) is None:

@@ -16,7 +16,7 @@ from ...layouts.tensor_memory import WARPS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.chained_products import resident_load
 from ..analysis.dot_atoms import k_of, tensor_memory_tiles
-from ..analysis.operand_chains import loops_around, placement_after, source_load
+from ..analysis.operand_chains import choices_around_loops, loops_around, placement_after, source_load
 from ..analysis.scale_groups import groups_apart
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..shared.accessors import given, type_of
@@ -106,17 +106,23 @@ class Resident:
     def stages(self) -> Stages:
         return given(self.allocated)
 
+    @property
+    def around(self) -> list[TableOperation]:
+        return self.loops
+
 
 @dataclass(eq=False)
 class Ring:
     """The stages of one product, and its accumulators where they are in tensor memory.
 
     The same product of another loop, before or after this one's, has the same stages and accumulators (``used_again``).
+    ``choices``: those around its loops.
     """
 
     product: TableOperation
     fetches: list[Fetch]
     loops: list[TableOperation]
+    choices: list[TableOperation]
     allocated: Stages | None = None
     loads: dict[Operation, Fetch] = field(default_factory=dict)
     summed: Sum | None = None
@@ -136,7 +142,8 @@ class Ring:
                 box = given(tensor_box(*found, analysis))
                 fetches.append(Fetch(index, *found, box))
         loops, copies = given(loops_around(product)), scale_copies(product)
-        return cls(product, fetches, loops, loads={fetch.load: fetch for fetch in fetches}, copies=copies)
+        loads = {fetch.load: fetch for fetch in fetches}
+        return cls(product, fetches, loops, choices_around_loops(product), loads=loads, copies=copies)
 
     @property
     def consumers(self) -> int | None:
@@ -171,9 +178,20 @@ class Ring:
         return self.stages.pipeline
 
     @property
-    def sum_loops(self) -> list[TableOperation]:
-        """The loops around where the accumulators are waited for."""
-        return self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
+    def around(self) -> list[TableOperation]:
+        """The loops and choices around its product."""
+        return [*self.loops, *self.choices]
+
+    @property
+    def around_sum(self) -> list[TableOperation]:
+        """Those around where the accumulators are waited for."""
+        loops = self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
+        return [*loops, *self.choices]
+
+    def replace(self, old: Operation, new: TableOperation) -> None:
+        """``new`` stands in place of a loop or choice around the product."""
+        self.loops = [new if around is old else around for around in self.loops]
+        self.choices = [new if around is old else around for around in self.choices]
 
 
 # Where an agent stands in the stages of each ring, of scales, and in each sum.
@@ -198,10 +216,10 @@ def set_residents(rings: list[Ring]) -> None:
         ring.resident = made[load]
 
 
-def stages_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
-    """The stages that products use, or those of them that are filled inside ``loop``."""
+def stages_of(rings: list[Ring], place: Operation | None = None) -> list[State]:
+    """The stages that products use, or those of them that are filled inside ``place``, a loop or a choice."""
     users: list[Ring | Resident] = [*residents_of(rings), *rings]
-    return list(dict.fromkeys(user.stages for user in users if loop is None or loop in user.loops))
+    return list(dict.fromkeys(user.stages for user in users if place is None or place in user.around))
 
 
 def sums_stay(rings: list[Ring]) -> bool:
@@ -209,10 +227,10 @@ def sums_stay(rings: list[Ring]) -> bool:
     return any(ring.product.rescaled for ring in rings)
 
 
-def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
-    """The sums in tensor memory, or those that are waited for inside ``loop``."""
+def sums_of(rings: list[Ring], place: Operation | None = None) -> list[State]:
+    """The sums in tensor memory, or those that are waited for inside ``place``."""
     summed = [ring for ring in rings if ring.summed is not None]
-    return list(dict.fromkeys(ring.sum for ring in summed if loop is None or loop in ring.sum_loops))
+    return list(dict.fromkeys(ring.sum for ring in summed if place is None or place in ring.around_sum))
 
 
 def lefts_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:

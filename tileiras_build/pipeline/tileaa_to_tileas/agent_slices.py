@@ -1,6 +1,6 @@
 """Agents beside those that compute: slices of a program that fetch the tiles of its products, or issue the products.
 
-A slice has the same loops as the program, with only the scalars that its own operations depend on, and a token for each
+A slice has the same loops and choices as the program, with only the scalars that its own operations depend on, and a token for each
 ring and each sum that it takes part in (``agent_rings.py``). It returns where the program returns.
 """
 
@@ -69,7 +69,7 @@ class AgentSlice:
         return block
 
     def states(self, loop: Operation | None = None) -> list[State]:
-        """What the agent has tokens of, or what of it is inside ``loop``."""
+        """What the agent has tokens of, or what of it is inside ``loop``, or a choice."""
         raise NotImplementedError
 
     def awaited(self) -> list[State]:
@@ -96,7 +96,7 @@ class AgentSlice:
             elif is_return(op):
                 self._end(insert, tokens)
                 insert(ReturnOp.make([[]], []))
-            elif is_choice(op) and any(map(is_return, walk(op))):
+            elif is_choice(op) and (self.states(op) or any(map(is_return, walk(op)))):
                 self._choice(op, insert, tokens)
             elif op in self.slice.needed:
                 insert(self._clone(op))
@@ -123,13 +123,17 @@ class AgentSlice:
         return clone
 
     def _choice(self, choice: TableOperation, insert: Insert, tokens: Tokens) -> None:
-        """A choice whether to return; of what else it does, an agent of tiles has nothing."""
-        arms = [Block() for _ in choice.regions]
+        """A choice in which there is something to do, or a return."""
+        states, arms = self.states(choice), [Block() for _ in choice.regions]
         for region, arm in zip(choice.regions, arms):
-            self._block(region.blocks[0], arm, dict(tokens))
+            left = dict(tokens)
+            self._block(region.blocks[0], arm, left)
             if arm.last_op is None or not is_return(arm.last_op):
-                arm.add_op(YieldOp.make([[]], []))
-        insert(IfOp.make([self.value(choice.condition)], [], {}, [Region(arm) for arm in arms]))
+                arm.add_op(YieldOp.make([[left[state] for state in states]], []))
+        regions = [Region(arm) for arm in arms]
+        made = IfOp.make([self.value(choice.condition)], [i32] * len(states), dict(choice.attributes), regions)
+        insert(made)
+        tokens.update(zip(states, made.results))
 
     def _loop(self, loop: TableOperation, insert: Insert, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.definition import TableOperation
-from ...dialects.facts import is_counted_loop
+from ...dialects.facts import is_choice, is_structured, is_yield
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -26,7 +26,7 @@ from .fetched_operands import drop_fetch, operands_of, read_fragment
 from .inserted import constant_i32, insert_before, inserter, is_later, runs_at
 from .tensor_memory_sums import TensorMemorySums
 
-ForOp = COUNTERPARTS["nv_tileaa.for"]
+ForOp, IfOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if"))
 
 
 class ComputingAgent:
@@ -42,20 +42,46 @@ class ComputingAgent:
             drop_fetch(resident.fetch)
 
     def states(self, loop: Operation | None = None) -> list[State]:
-        """What the agent has tokens of, or what of it is inside ``loop``."""
+        """What the agent has tokens of, or what of it is inside ``loop``, or a choice."""
         return [*stages_of(self.rings, loop), *sums_of(self.rings, loop)]
 
-    # ---- loops -------------------------------------------------------------------------------------
+    # ---- loops and choices -------------------------------------------------------------------------------------
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
-            if is_counted_loop(op) and (states := self.states(op)):
-                self._loop(op, states, tokens)
+            if is_structured(op) and (states := self.states(op)):
+                self._structure(op, states, tokens)
             for resident in residents_of(self.rings):
                 if op is resident.fetch.load:
                     self._await(resident, tokens)
             for ring in self.rings:
                 if op is ring.product:
                     self._product(ring, tokens)
+
+    def _structure(self, op: TableOperation, states: list[State], tokens: Tokens) -> None:
+        if is_choice(op):
+            self._choice(op, states, tokens)
+        else:
+            self._loop(op, states, tokens)
+
+    def _choice(self, choice: TableOperation, states: list[State], tokens: Tokens) -> None:
+        """The choice with the tokens that each arm leaves."""
+        blocks = [region.blocks[0] for region in choice.regions]
+        for block in blocks:
+            left = dict(tokens)
+            self._block(block, left)
+            if is_yield(last := last_op(block)):
+                last.operands = [*last.operands, *(left[state] for state in states)]
+        types = [*(result.type for result in choice.results), *[i32] * len(states)]
+        regions = [Region(region.detach_block(block)) for region, block in zip(choice.regions, blocks)]
+        made = IfOp.make([choice.condition], types, dict(choice.attributes), regions)
+        insert_before(made, choice)
+        for old, new in zip(choice.results, made.results):
+            old.replace_all_uses_with(new)
+        tokens.update(zip(states, made.results[len(choice.results) :]))
+        for ring in self.rings:
+            ring.replace(choice, made)
+        choice.detach()
+        choice.erase()
 
     def _loop(self, loop: TableOperation, states: list[State], tokens: Tokens) -> None:
         """The loop with tokens carried for what it uses, without the sums that stay in tensor memory."""
@@ -83,7 +109,7 @@ class ComputingAgent:
         for index, result in zip(kept, made.results):
             loop.results[index].replace_all_uses_with(result)
         for ring in self.rings:
-            ring.loops = [made if around is loop else around for around in ring.loops]
+            ring.replace(loop, made)
         return made
 
     def _finish(self, loop: TableOperation, tokens: Tokens) -> None:

@@ -29,6 +29,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import BESIDE_STAGES, LEAST_WARPS, divided_words_fit, least_stages
 from ..analysis.chained_products import ChainedProducts, chains_of, resident_load
 from ..analysis.fetchable import Found, boxed, fetched, may_fetch, may_run_ahead, placed
+from ..analysis.operand_chains import choices_around_loops
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import given, row
@@ -147,9 +148,10 @@ class _Chain:
 
 
 def _is_plain(product: TableOperation) -> bool:
-    """Whether matrices are multiplied, as they are, to sums of 32 bits, in a loop ahead of which may be fetched."""
-    words = element_of(product.result.type).bits == COLUMN_BITS
-    return words and len(product.lhs.type.get_shape()) == 2 and product.lhs_scale is None and may_run_ahead(product)
+    """Whether matrices are multiplied, as they are, to sums of 32 bits, in a loop of no choice ahead of which may be fetched."""
+    if element_of(product.result.type).bits != COLUMN_BITS or choices_around_loops(product):
+        return False
+    return len(product.lhs.type.get_shape()) == 2 and product.lhs_scale is None and may_run_ahead(product)
 
 
 def _is_product(product: TableOperation, atom: TensorMemoryAtom | None, boxes: dict[int, Found]) -> bool:

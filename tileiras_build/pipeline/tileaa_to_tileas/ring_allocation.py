@@ -124,7 +124,7 @@ class RingAllocation:
 
     def _early(self, body: Block) -> list[Operation]:
         """What is done before the last of the rings' loops, or in it."""
-        last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
+        last = [op for op in body.ops if any(op in ring.around for ring in self.rings)][-1]
         return [op for op in body.ops if op is last or op.is_before_in_block(last)]
 
     def _create_stages(self, ring: Ring, count: int) -> Stages:

@@ -10,7 +10,7 @@ After: legalize_dot (operand types are the target's). Before: assign_layouts (a 
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone, among them elements of memory that
        no token orders after anything either, and no token orders it after a write or an acquire; nothing around it but
-       counted loops that run to their end decides whether it happens.
+       counted loops that run to their end, and choices of scalars around them, decides whether it happens.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from ..analysis.fetchable import (
     warpgroup_row,
 )
 from ..analysis.kernel_target import kernel_target
-from ..analysis.operand_chains import kernel_of, placement_after, source_load
+from ..analysis.operand_chains import choices_around_loops, kernel_of, placement_after, source_load
 from ..analysis.resident_operands import readers_of, resident_operand, stays_in_shared
 from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
@@ -85,6 +85,8 @@ def _select(func: Operation, job: Job, warps: int) -> None:
 def _select_product(op: TableOperation, job: Job, warps: int, analysis: AxisAnalysis) -> None:
     boxes = {index: found for index in (0, 1) if (found := fetched(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
+    if choices_around_loops(op) and (len(boxes) < 2 or op.lhs_scale is not None):
+        return  # what else comes before the loop would have to come in each arm
     # A right operand may be computed; one that is loaded is fetched, or else nothing is.
     if not boxes or (1 not in boxes and source_load(op, 1) is not None) or not two_stages_fit(bytes, job):
         return

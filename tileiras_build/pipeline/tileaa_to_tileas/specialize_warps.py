@@ -12,7 +12,7 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        scales that a warp can load in vectors, two regions behind it do so (scale_agents.py), and the one that issues copies
        them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
-Sound: all agents run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
+Sound: all agents make the same choices, run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
        its empty mbarrier, which it does once its products of that stage are done; a buffer of sums, once the registers of
        every computing warp hold the last one; a stage of scales, once all products of its group are done. A sum of no products is the zeros that these warps write there themselves.
@@ -124,11 +124,13 @@ class _Specializer:
         return copies or has_registers_for_issuing(self._sum_words, self.func, self.job, self.warps)
 
     def _slice(self, loads: list[TableOperation]) -> ScalarSlice:
-        """What loops and returns depend on, and where the tiles of some loads are."""
+        """What loops, choices and returns depend on, and where the tiles of some loads are."""
         slice = ScalarSlice()
         for ring in self.rings:
             for loop in ring.loops:
                 slice.add_loop(loop)
+            for choice in ring.choices:
+                slice.add(choice.condition)
         for op in early_returns(self.func):
             slice.add_return(op)
         for coord in (coord for load in loads for coord in load.coords):

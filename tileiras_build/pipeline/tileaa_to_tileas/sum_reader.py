@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.definition import TableOperation
-from ...dialects.facts import is_counted_loop
+from ...dialects.facts import is_structured
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -35,8 +35,8 @@ class SumReader(ComputingAgent):
         for op in list(block.ops):
             if (ring := next((ring for ring in self.rings if ring.loops[-1] is op), None)) is not None:
                 _take_sum(ring, ring.loops[-1], tokens)
-            elif is_counted_loop(op) and (states := self.states(op)):
-                self._loop(op, states, tokens)
+            elif is_structured(op) and (states := self.states(op)):
+                self._structure(op, states, tokens)
 
 
 def _take_sum(ring: Ring, loop: TableOperation, tokens: Tokens) -> None:

@@ -1,4 +1,4 @@
-"""Kernels that return early: every agent does, nothing is under way when a block ends, and fast paths stay."""
+"""Kernels that return early or multiply in choices: every agent does, nothing is under way when a block ends, and fast paths stay."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.tma_stores import check_tma_stores
 from tileiras_build.errors import InternalError
 
-KERNELS = Path(__file__).with_name("returning_products.py")
+KERNELS = Path(__file__).with_name("branching_products.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 FETCHING = SMS[1:]
 BEFORE = 9  # what the result holds before
@@ -63,8 +63,39 @@ def test_a_return_from_a_loop(sm):
     assert (found[2] == BEFORE).all()
 
 
+@pytest.mark.parametrize("steps", [1, 11], ids=["fewer than stages", "more than stages"])
+@pytest.mark.parametrize("sm", SMS)
+def test_a_choice_of_blocks(sm, steps):
+    found, whole = launched("chosen", sm, steps, [0, 0], 1)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_a_choice_of_clusters(sm):
+    found, whole = launched("chosen_2ctas", sm, 3, [0, 0], 1)
+    np.testing.assert_array_equal(found[0], whole[0])
+    assert (found[1] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_products_in_either_arm(sm):
+    found, whole = launched("either", sm, 3, [0, 2, 1], 1)
+    np.testing.assert_array_equal(found, np.stack([2 * whole[0], 3 * whole[1], 0 * whole[2]]))
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_choice_in_a_loop(sm):
+    found, whole = launched("some_of_a_loop", sm, 3, [0, 0, 0], 1)
+    np.testing.assert_array_equal(found[[0, 2]], whole[[0, 2]])
+    assert (found[1] == BEFORE).all()
+
+
+FAST = ("guarded", "looked_up", "between", "chosen", "either", "some_of_a_loop")
+
+
 @pytest.mark.parametrize("sm", FETCHING)
-@pytest.mark.parametrize("name", ["guarded", "looked_up", "between"])
+@pytest.mark.parametrize("name", FAST)
 def test_a_return_costs_no_fast_path(name, sm):
     ptx = compiled(KERNELS, name, sm).ptx
     assert "cp.async.bulk.tensor" in ptx
@@ -72,7 +103,7 @@ def test_a_return_costs_no_fast_path(name, sm):
 
 
 @pytest.mark.parametrize("sm", FETCHING)
-@pytest.mark.parametrize("name", ["guarded", "looked_up", "between"])
+@pytest.mark.parametrize("name", FAST)
 def test_agents_that_return_are_proved(name, sm):
     module = scheduled_case(KERNELS, name, sm)
     check_tma_stores(module)

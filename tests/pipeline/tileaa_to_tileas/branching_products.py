@@ -1,4 +1,4 @@
-"""Products behind, between and in front of returns: some of the blocks have no tile, or only the first product of one."""
+"""Products behind, between and in front of returns, and in choices: some of the blocks have no tile, or only the first product of one."""
 
 import cuda.tile as ct
 
@@ -53,6 +53,43 @@ def in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
         ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
+def chosen(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Only blocks up to ``limit`` multiply."""
+    row = ct.bid(0)
+    if row < limit:
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def either(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Some blocks multiply once, and others twice, where an array says so; a third product comes for all."""
+    row = ct.bid(0)
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    if row < limit:
+        acc = _product(a, b, row, M, N, K, acc)
+    else:
+        if length > 1:
+            acc = _product(a, b, row, M, N, K, acc)
+            acc = _product(a, b, row, M, N, K, acc)
+        else:
+            ct.store(out, (row, 0), acc)
+            return
+    acc = _product(a, b, row, M, N, K, acc)
+    ct.store(out, (row, 0), acc)
+
+
+def some_of_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Of the tiles of a block only some are multiplied."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        if row != limit:
+            acc = ct.zeros((M, N), dtype=ct.float32)
+            for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+                x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+                y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+                acc = ct.mma(x, y, acc)
+            ct.store(out, (row, 0), acc)
+
+
 def _case(name, function, shape, **hints):
     rows = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(1, 8))
     lengths = Array("int32", 1)
@@ -66,4 +103,8 @@ CASES = [
     _case("looked_up", looked_up, (128, 64, 64)),
     _case("between", between, (128, 64, 64)),
     _case("in_a_loop", in_a_loop, (128, 64, 64)),
+    _case("chosen", chosen, (128, 64, 64)),
+    _case("chosen_2ctas", chosen, (256, 64, 64), num_ctas=2),
+    _case("either", either, (128, 64, 64)),
+    _case("some_of_a_loop", some_of_a_loop, (128, 64, 64)),
 ]
