@@ -32,7 +32,7 @@ def test_verify_takes_arguments(capsys):
 def test_verify_reports_a_difference(monkeypatch, capsys):
     from tileiras_build.interpreter import verify
 
-    def broken(artifacts, entry, inputs, findings):
+    def broken(artifacts, entry, inputs, findings, steps):
         return [np.zeros_like(verify.elements(buffer)) for buffer in inputs.buffers]
 
     monkeypatch.setattr(verify, "emulate", broken)

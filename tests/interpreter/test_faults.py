@@ -77,6 +77,42 @@ def test_endless_loop_stops_at_the_limit():
         run(text, [], [], limit=1000)
 
 
+COUNTED = """  %low = constant <i8: {}> : tile<i8>
+  %high = constant <i8: {}> : tile<i8>
+  %step = constant <i8: {}> : tile<i8>
+  for {}%i in (%low to %high, step %step) : tile<i8> {{
+    continue
+  }}"""
+
+
+@pytest.mark.parametrize(("low", "high", "step", "compared"), [
+    (122, 127, 2, ""), (0, 10, 0, ""), (0, 127, -2, ""), (-56, -1, 50, "unsigned "), (-100, 126, 96, ""),
+])  # fmt: skip
+def test_a_counter_that_never_reaches_its_bound(low, high, step, compared):
+    with pytest.raises(InterpreterFault, match=f"never reaches {high % 256 if compared else high}: the loop") as caught:
+        run(kernel({}, COUNTED.format(low, high, step, compared)), [], [])
+    assert caught.value.id == "loop-endless"
+
+
+def test_a_loop_without_iterations_has_any_step():
+    for low, high, step in ((10, 10, 0), (10, 0, -1), (127, -128, 0)):
+        run(kernel({}, COUNTED.format(low, high, step, "")), [], [])
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(0, 2**31 - 1, 1), (0, 10, -1), (-(2**31), 2**31 - 17, 2000)])
+def test_a_loop_of_too_many_iterations_is_not_begun(low, high, step):
+    text = kernel(
+        {},
+        COUNTED.replace("i8", "i32")
+        .format(low, high, step, "")
+        .replace("continue", 'print_tko "x" -> token\n  continue'),
+    )
+    said: list[str] = []
+    with pytest.raises(InterpreterFault, match="for: the kernel runs longer than the 1000000 operations"):
+        run(text, [], [], limit=1_000_000, output=said.append)
+    assert not said
+
+
 def test_unknown_entry_and_wrong_parameters():
     module = parse_text(kernel({"px": "f32"}, ""))
     with pytest.raises(InvalidInput, match="no entry 'other'; use one of k"):

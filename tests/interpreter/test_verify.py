@@ -9,6 +9,7 @@ import tileiras_build
 from tests.interpreter.kernels import held_array, kernel, load, store, tile
 from tileiras_build.bytecode import read_module
 from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.emulator import EmulatorFault
 from tileiras_build.errors import InvalidInput
 from tileiras_build.interpreter import entry_names, run_inputs
 from tileiras_build.interpreter.arguments import bind_arguments, parse_grid, save_buffers
@@ -149,6 +150,31 @@ def test_a_miscompiled_kernel_is_noticed():
 
     other = tileiras_build.compile(write_module(parse_text(wrong)), "sm_80", stop_at="ptx")
     assert len(expected.compare(emulate(other, "k", inputs))) == 1
+
+
+def test_compiled_code_that_runs_far_longer_than_the_interpreter_is_given_up(monkeypatch):
+    """The interpreter's operations say how long: code that should be the same program has not much more to do."""
+    from tileiras_build.bytecode.writer import write_module
+    from tileiras_build.interpreter import verify
+
+    counted = """
+  %end = constant <i32: {}> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %n = for %i in (%zero to %end, step %one) : tile<i32> iter_values(%a = %zero) -> (tile<i32>) {{
+    %b = xori %a, %i : tile<i32>
+    continue %b : tile<i32>
+  }}
+  %r = reshape %n : tile<i32> -> tile<1xi32>""" + store("r", "pr", (1,), "i32")
+    short, long = (kernel({"pr": "i32"}, counted.format(count)) for count in (10, 100_000_000))
+    expected, inputs = expectation(short)
+    assert 20 < expected.steps < 60
+    monkeypatch.setattr(verify, "LEAST_BLOCKS", 100)
+    other = tileiras_build.compile(write_module(parse_text(long)), "sm_80", stop_at="ptx")
+    with pytest.raises(EmulatorFault, match="still runs after .* blocks of instructions") as caught:
+        emulate(other, "k", inputs, steps=expected.steps)
+    assert caught.value.kind == "time-limit"
+    same = tileiras_build.compile(write_module(parse_text(short)), "sm_80", stop_at="ptx")
+    assert expected.compare(emulate(same, "k", inputs, steps=expected.steps)) == []
 
 
 class TestArguments:

@@ -134,7 +134,7 @@ def _verified(options: argparse.Namespace, target: str) -> Iterator[dict[str, An
     artifacts = compile(read_file(options.file), target, opt_level=level, stop_at="ptx", name=options.file, **tuning)
     for entry in entries:
         inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
-        wrong = [str(one) for one in expected.compare(emulate(artifacts, entry, inputs, silenced))]
+        wrong = [str(one) for one in expected.compare(emulate(artifacts, entry, inputs, silenced, expected.steps))]
         yield {
             "kernel": entry, "target": target, "grid": list(inputs.grid), "arrays": len(inputs.buffers),
             "agrees": not wrong, "differences": wrong,

@@ -59,6 +59,7 @@ class Options:
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
     deadline: float | None = None  # of time.monotonic()
+    most_blocks: int | None = None  # of instructions that the CTAs of a batch may run
     jobs: int | None = 1  # processes at most; None: as many as pay
     started: Callable[[tuple[int, int, int]], None] | None = None
     block_races: BlockRaces | None = None
@@ -74,6 +75,11 @@ class Options:
     def is_watched(self) -> bool:
         """Whether somebody looks at every access from the start."""
         return self.races or any(one is not None for one in (self.counters, self.block_races, self.unwritten))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the launch may not take as long as it likes."""
+        return self.deadline is not None or self.most_blocks is not None
 
     specials = SPECIALS
     codegen: tuple = ()
@@ -91,6 +97,7 @@ def launch(
     findings: str | Mapping[str, str] | None = None,
     sums: str = EXACTLY,
     time_limit: float | None = None,
+    block_limit: int | None = None,
     jobs: int | None = None,
     started: Callable[[tuple[int, int, int]], None] | None = None,
     check_blocks: bool = False,
@@ -105,7 +112,7 @@ def launch(
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
     by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
-    in a fault. ``jobs``: at most so many processes run CTAs, one where those may see each other (``processes.py``); None asks
+    in a fault, and where the CTAs that run together have run more than ``block_limit`` blocks of instructions. ``jobs``: at most so many processes run CTAs, one where those may see each other (``processes.py``); None asks
     ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``jobs.py``). With ``started`` clusters run one after
     the other, in this process, and it is called before each with its place in the grid of clusters: what the kernel then changes
     is that cluster's doing. ``check_blocks`` looks for races between CTAs on global memory (``block_races.py``), in one process;
@@ -128,6 +135,7 @@ def launch(
         registers=registers,
         jobs=1 if check_blocks or unwritten is not None else asked_for(jobs),
         deadline=_deadline(time_limit),
+        most_blocks=block_limit,
         started=started,
         block_races=BlockRaces() if check_blocks and applies(program) else None,
         unwritten=unwritten,

@@ -26,7 +26,7 @@ POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float for
 STARVED = 1000  # blocks run by others before a waiting group gets a turn out of order
 STARVED_BY_WAITING = 30  # the same where threads may wait for each other in loops
 QUANTUM = 40  # blocks of such a turn
-LOOKS = 16  # blocks between two looks at the clock of a launch that has a time limit
+LOOKS = 16  # blocks between two looks at the limits of a launch that has any
 
 
 class Machine:
@@ -181,10 +181,13 @@ class Machine:
             self.barriers.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked
         )
 
-    def check_time(self, group: Group) -> None:
+    def check_limits(self, group: Group) -> None:
         """Fault where the launch has run for longer than it may."""
-        if time.monotonic() > self.options.deadline:
+        deadline, most = self.options.deadline, self.options.most_blocks
+        if deadline is not None and time.monotonic() > deadline:
             self.stuck(group, "the kernel still runs at its time limit", TIME_LIMIT)
+        if most is not None and self.clock > most:
+            self.stuck(group, f"the kernel still runs after {most} blocks of instructions", TIME_LIMIT)
 
     def step(self, group: Group):
         """Run a group until it splits, waits, ends, or should give way."""
@@ -198,8 +201,8 @@ class Machine:
                 group.resolve_all(function.loads)
                 group.resolved.add(function)
             self.clock += 1
-            if self.clock % LOOKS == 0 and options.deadline is not None:
-                self.check_time(group)
+            if self.clock % LOOKS == 0 and options.is_limited:
+                self.check_limits(group)
             if counters is not None:
                 counters.blocks += 1
                 counters.thread_instructions += function.count * group.size

@@ -49,7 +49,7 @@ def _check(module: Any, entry: str, artifacts: Any, target: str, seed: int) -> C
     except InterpreterFault as problem:
         return Check(entry, reason=str(problem))
     try:
-        actual = emulate(artifacts, entry, inputs)
+        actual = emulate(artifacts, entry, inputs, steps=expected.steps)
     except EmulatorError as problem:
         raise InternalError("verify-emulator", f"{entry} on {target}: {problem}") from problem
     if wrong := expected.compare(actual):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 import numpy as np
 
+from ..dialects.cuda_tile.element_types import BITS
 from ..dialects.cuda_tile.ops_control import BreakOp, ContinueOp, ForOp, IfOp, LoopOp, ReturnOp, YieldOp
 from ..dialects.cuda_tile.ops_module import GetGlobalOp, GetNumTileBlocksOp, GetTileBlockIdOp
 from .faults import fault
 from .formats import element_of
-from .integers import to_python
+from .integers import to_python, wrap
 from .machine import Exit, Frame, handles
 
 
@@ -19,22 +22,36 @@ def terminate(frame: Frame, op) -> Exit:
 
 @handles(ForOp)
 def run_for(frame: Frame, op: ForOp):
-    signed = "unsignedCmp" not in op.properties
-    element_type = element_of(op.lower_bound)
-    low, high, step = (
-        to_python(frame.get(value), element_type, signed) for value in (op.lower_bound, op.upper_bound, op.step)
-    )
-    if step <= 0:
-        raise fault(op, "loop-step", f"the step must be positive, got {step}")
+    """A counted loop; its counter wraps at the end of its type, so that a step may lead back into the range."""
+    signed, element_type = "unsignedCmp" not in op.properties, element_of(op.lower_bound)
+    number = lambda value: to_python(value, element_type, signed)
+    counter, high, step = frame.get(op.lower_bound), number(frame.get(op.upper_bound)), number(frame.get(op.step))
     block, carried = op.region.block, tuple(frame.get(value) for value in op.init_values)
-    dtype = frame.get(op.lower_bound).dtype
-    for counter in range(low, high, step):
-        frame.bind(block.args, (np.asarray(counter).astype(dtype), *carried))
+    if _never_ends(number(counter), high, step, BITS[element_type], signed):
+        message = f"from {number(counter)} by {step} the counter, of type {element_type}, never reaches {high}: the loop does not end"
+        raise fault(op, "loop-endless", message)
+    frame.foresee(op, _rounds_at_least(number(counter), high, step, BITS[element_type], signed))
+    while number(counter) < high:
+        frame.bind(block.args, (counter, *carried))
         end = frame.run(block)
         if end.kind is not ContinueOp:
             return end
         carried = end.values
+        counter = wrap(np.asarray((number(counter) + step) & 0xFFFFFFFFFFFFFFFF, np.uint64), element_type)
     return carried
+
+
+def _never_ends(low: int, high: int, step: int, bits: int, signed: bool) -> bool:
+    """Whether a counter that wraps stays below the upper bound: all numbers are met whose distance divides by this one."""
+    distance, largest = gcd(step, 1 << bits), (1 << bits - signed) - 1
+    return low < high and largest - (largest - low) % distance < high
+
+
+def _rounds_at_least(low: int, high: int, step: int, bits: int, signed: bool) -> int:
+    """How many iterations there are before the counter wraps, or ends."""
+    smallest = -(1 << bits - 1) if signed else 0
+    way = high - low if step > 0 else low - smallest
+    return max(way // abs(step), 0) if step and low < high else 0
 
 
 @handles(LoopOp)

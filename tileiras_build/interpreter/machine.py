@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from xdsl.dialects import builtin
@@ -51,7 +51,7 @@ class Launch:
         limit: int | None,
     ):
         self.grid, self.memory, self.choice, self.output = grid, memory, choice, output
-        self.left = self.limit = limit
+        self.done, self.limit = 0, limit
         self.globals: dict[str, int] = {}
         self.kept: list[np.ndarray] = []
         for op in module.walk():
@@ -132,17 +132,23 @@ class Frame:
         """Whether an inexact result went into a value, through operations and not through memory."""
         return id(self.values[value]) in self.doubtful
 
+    def foresee(self, op: Operation, operations: int) -> None:
+        """Fault where so many more operations, which will run, are more than are allowed."""
+        if self.launch.limit is not None and self.launch.done + operations > self.launch.limit:
+            self._give_up(op)
+
     def _count(self, op: Operation) -> None:
-        if self.launch.left is None:
-            return
-        self.launch.left -= 1
-        if self.launch.left < 0:
-            raise fault(
-                op,
-                "too-long",
-                f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
-                remedy="raise the limit (--max-steps N) if it is not waiting for another block",
-            )
+        self.launch.done += 1
+        if self.launch.limit is not None and self.launch.done > self.launch.limit:
+            self._give_up(op)
+
+    def _give_up(self, op: Operation) -> NoReturn:
+        raise fault(
+            op,
+            "too-long",
+            f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
+            remedy="raise the limit (--max-steps N) if it is not waiting for another block",
+        )
 
     def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
         """Held values at flat addresses."""
@@ -199,8 +205,8 @@ def launch(
     choice: Choice | None = None,
     output: Callable[[str], None] = print,
     limit: int | None = None,
-) -> None:
-    """Run ``entry`` over a grid of tile blocks.
+) -> int:
+    """Run ``entry`` over a grid of tile blocks; how many operations that took.
 
     ``grid`` counts tile blocks per axis; ``params`` holds one bytes object per parameter of the entry. ``order`` lists
     block coordinates (default: all, x fastest); blocks run one after the other. ``choice`` decides what Tile IR leaves
@@ -225,3 +231,4 @@ def launch(
             frame = Frame(shared, block_id)
             frame.bind(arguments, values)
             frame.run(kernel.body.block)
+    return shared.done

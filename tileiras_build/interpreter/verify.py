@@ -26,6 +26,10 @@ GARBAGE_RUNS = 3
 RANDOM_RUNS = 3
 DOUBTFUL_RUNS = 12  # further ones before an element is called wrong
 LIMIT = 400_000  # operations of one run; a kernel that waits for another block never ends
+LEAST_BLOCKS, BLOCKS_PER_STEP = (
+    1_000_000,
+    50,
+)  # blocks of instructions that compiled code may take, for the interpreter's operations
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Expectation:
 
     def __init__(self, module: ModuleOp, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = LIMIT):
         self.module, self.entry, self.inputs, self.seed, self.limit = module, entry, inputs, seed, limit
+        self.steps = 0  # operations of the longest run
         plain = Choice(trusting=True)
         self.exact = self._run(plain)
         self.inexact = plain.inexact
@@ -80,7 +85,7 @@ class Expectation:
             memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
         order = reversed(list(all_blocks(self.inputs.grid))) if backward else None
         try:
-            launch(
+            steps = launch(
                 self.module,
                 self.entry,
                 self.inputs.grid,
@@ -91,6 +96,7 @@ class Expectation:
                 output=lambda text: None,
                 limit=self.limit,
             )
+            self.steps = max(self.steps, steps)
             return [elements(buffer) for buffer in self.inputs.buffers]
         finally:
             restore(self.inputs.buffers)
@@ -196,8 +202,21 @@ def run_compiled(inputs: Inputs, run: Callable[[], None]) -> list[np.ndarray]:
         restore(inputs.buffers)
 
 
-def emulate(artifacts, entry: str, inputs: Inputs, findings: dict[str, str] | None = None) -> list[np.ndarray]:
-    """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``, ``emulator.launch``."""
+def block_limit(steps: int) -> int:
+    """How many blocks of instructions compiled code may take where the interpreter takes ``steps`` operations.
+
+    A block is run by all threads that have come to it, of many CTAs at once, and most operations are part of one.
+    """
+    return max(LEAST_BLOCKS, BLOCKS_PER_STEP * steps)
+
+
+def emulate(
+    artifacts, entry: str, inputs: Inputs, findings: dict[str, str] | None = None, steps: int = LIMIT
+) -> list[np.ndarray]:
+    """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``, ``emulator.launch``.
+
+    ``steps``: how many operations the interpreter has taken; code that takes far more ends in a fault (``block_limit``).
+    """
     from .. import emulator
 
     memory = emulator.Memory()
@@ -205,5 +224,13 @@ def emulate(artifacts, entry: str, inputs: Inputs, findings: dict[str, str] | No
         memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
     return run_compiled(
         inputs,
-        lambda: emulator.launch(artifacts, entry, inputs.grid, inputs.params, memory=memory, findings=findings),
+        lambda: emulator.launch(
+            artifacts,
+            entry,
+            inputs.grid,
+            inputs.params,
+            memory=memory,
+            findings=findings,
+            block_limit=block_limit(steps),
+        ),
     )

@@ -21,6 +21,7 @@ from ..errors import InternalError, InvalidInput, Location, TileirasError
 from ..interpreter import Memory, entry_names
 from ..interpreter.machine import all_blocks
 from ..interpreter.machine import launch as interpret
+from ..interpreter.verify import block_limit
 from ..launch_manifest import Launch, read_launch_manifest
 from ..reads.watch import watch
 from .compare import Difference, differences, flat_arrays, share
@@ -169,7 +170,10 @@ def _emulated(subject: Subject, trial: Trial, begin: Callable | None = None, sta
     if begin is not None:
         begin(dict(flat_arrays(placed.values)))
     try:
-        emulator.launch(subject.compiled, subject.entry, trial.grid, params, memory=memory, started=started)
+        emulator.launch(
+            subject.compiled, subject.entry, trial.grid, params,
+            memory=memory, started=started, block_limit=block_limit(LIMIT),
+        )  # fmt: skip
     except emulator.EmulatorError as problem:
         raise InternalError("verify-emulator", f"{subject.name} on {subject.target}: {problem}") from problem
     return placed
