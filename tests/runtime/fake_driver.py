@@ -41,6 +41,9 @@ class FakeDriver:
     def allow_shared_memory(self, kernel, device: int, size: int):
         self.calls.append(("allow_shared_memory", kernel[1], device, size))
 
+    def prepare(self, kernel):
+        self.calls.append(("prepare", kernel[1]))
+
     def encode(self, tensor_map) -> bytes:
         self.calls.append(("encode", tensor_map))
         return bytes([len(self.calls)]) * 128

@@ -8,7 +8,7 @@ from cuda.bindings import driver as cuda
 
 from tests.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.errors import InvalidInput
-from tileiras_build.runtime.arguments import ArrayView
+from tileiras_build.runtime.arguments import ArrayView, is_array
 from tileiras_build.runtime.driver import CudaDriver, Driver, LaunchConfig, aligned, row_major, stream_handle
 from tileiras_build.runtime.fast_binding import Packed
 from tileiras_build.runtime.tensor_maps import TensorMap
@@ -151,6 +151,53 @@ def test_no_array_is_one_sentence():
     pytest.importorskip("cuda.core")
     with pytest.raises(InvalidInput, match="cannot be read as an array"):
         CudaDriver(CheckedBindings()).view(object(), -1)
+
+
+class Raises:
+    """An array whose producer raises what nobody expects."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **_):
+        raise self.error
+
+    @property
+    def __cuda_array_interface__(self):
+        raise self.error
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise OSError
+
+
+@pytest.mark.parametrize(("error", "sentence"), [
+    (KeyError("lost"), "'lost'"), (AssertionError(), "AssertionError"), (OSError("a\nb"), "a b"), (Silent(), "a Silent"),
+    (ValueError("\udc80"), r"\\udc80"), (MemoryError("m" * 500), "m" * 197 + r"\.\.\."),
+])  # fmt: skip
+def test_whatever_a_producer_raises_is_one_sentence(error, sentence):
+    pytest.importorskip("cuda.core")
+    array = Raises(error)
+    assert is_array(array)
+    with pytest.raises(
+        InvalidInput, match=rf"an argument cannot be read as an array: {sentence}; pass an array"
+    ) as caught:
+        CudaDriver(CheckedBindings()).view(array, -1)
+    str(caught.value).encode()
+
+
+def test_an_array_may_raise_when_it_is_looked_at():
+    class Closed:
+        def __getattr__(self, name):
+            raise RuntimeError("closed")
+
+    assert is_array(Closed())
+    with pytest.raises(InvalidInput, match="cannot be read as an array: closed"):
+        CudaDriver(CheckedBindings()).view(Closed(), -1)
 
 
 class Torch:

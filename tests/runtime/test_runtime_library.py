@@ -47,6 +47,77 @@ def test_a_kernel_of_cpp_is_found_by_its_name_there(package):
         library["negate"]
 
 
+@pytest.mark.parametrize("name", [None, 3, b"vector_add_f32", ["vector_add_f32"], {}])
+def test_what_is_no_name_is_no_kernel(package, name):
+    library = Library(package)
+    with pytest.raises(KeyError) as caught:
+        library[name]
+    kind = type(name).__name__
+    assert str(caught.value) == f"library sample has no kernel that a {kind} names; give its name as text"
+    assert name not in library and library.get(name) is None
+
+
+class TwoGpus(FakeDriver):
+    """Two GPUs whose arrays lie at the same addresses, as those in managed memory do; ``current`` is the context's."""
+
+    current = 0
+
+    def device(self):
+        return self.current, (90, 100)[self.current]
+
+    def view(self, array, stream):
+        return super().view(array, stream)._replace(device=self.current)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0)])
+def test_tensor_maps_are_those_of_the_image(package, order):
+    library = Library(package, TwoGpus(90))
+    driver, [image] = library.driver, library.manifest.kernels[TENSOR]
+    maps = image.launch.tensor_maps
+    two = structs.replace(image.launch, tensor_maps=[*maps, structs.replace(maps[0], swizzle="none", box=[8, 4])])
+    other = structs.replace(image, target="sm_100a", offset=image.offset + 8, launch=two)
+    library.manifest.kernels[TENSOR] = (image, other)
+    library.image_bytes = lambda image: b""
+    x, y, out = vectors(np.float16)
+    for driver.current in order:
+        library[TENSOR].launch(4, Address(x), 1000, 64, y, out)
+    assert [len(params) for _, _, params in driver.of("launch")] == [10 + (gpu == 1) for gpu in order]
+    assert sorted(made.swizzle for (made,) in driver.of("encode")) == ["128B", "128B", "none"]
+
+
+def test_tensor_maps_are_kept_for_each_device(package):
+    library = Library(package, TwoGpus(90))
+    library.driver.device = lambda: (library.driver.current, 90)
+    x, y, out = vectors(np.float16)
+    for library.driver.current in (0, 1, 0, 1):
+        library[TENSOR].launch(4, Address(x), 1000, 64, y, out)
+    assert len(library.driver.of("encode")) == 2
+
+
+def test_load_all_loads_what_the_gpu_can_run_and_launches_load_nothing(package):
+    driver = FakeDriver(80)
+    library = Library(package, driver)
+    library.load_all()  # TENSOR has no image for it
+    assert driver.of("prepare") == [(PLAIN,)] and driver.images == [artifacts_of(PLAIN, "sm_80").cubin]
+    driver.calls.clear()
+    library[PLAIN].launch(4, *vectors())
+    library.load_all()
+    assert [call[0] for call in driver.calls] == ["launch", "prepare"] and len(driver.images) == 1
+
+
+@pytest.mark.parametrize(("damage", "sentence"), [
+    (lambda path: path.unlink(), "the library's image cannot be read: No such file"),
+    (lambda path: path.write_bytes(b"short"), "the library's image ends before its manifest says so"),
+])  # fmt: skip
+def test_an_image_that_is_gone_after_opening_is_one_sentence(package, tmp_path, damage, sentence):
+    shutil.copytree(package, tmp_path / "copy")
+    library = Library(tmp_path / "copy", FakeDriver(90))
+    damage(tmp_path / f"copy/{NAME}.fatbin")
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match=rf"error\[library-image\]: {sentence}.*; install the package again"):
+            library[PLAIN].launch(4, *vectors())
+
+
 @pytest.mark.parametrize(("number", "target"), [(80, "sm_80"), (86, "sm_80"), (90, "sm_90")])
 def test_gpu_gets_its_cubin(package, number, target):
     driver = FakeDriver(number)

@@ -3,6 +3,8 @@
 import inspect
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -74,6 +76,30 @@ class Wrong:
     grid: object = (4,)
 
 
+def fails(*_):
+    raise RuntimeError("no lengths here")
+
+
+class Odd:
+    """A number that is none, and a stream that is none."""
+
+    __index__ = fails
+
+    def __repr__(self):
+        return "Odd()"
+
+    def __cuda_stream__(self):
+        raise KeyError("no stream\n here")
+
+
+class Unseen(Odd):
+    __repr__ = fails
+
+
+def on(stream):
+    return lambda kernel, values: kernel.launch(4, *values.values(), stream=stream)
+
+
 A, B, OUT = partial(aligned, (4, 16), np.float16), partial(aligned, 32), partial(aligned, (4, 16), np.float32)
 TAKES = "kernel k takes 7 arguments (a: 2-d array, b: 1-d array, out: 2-d array, n, eps, p, flag), not"
 DIFFER = "Address(array), its lengths and its strides in elements"
@@ -129,6 +155,16 @@ WRONG = [
     Wrong("grid of zero", "kernel k cannot be launched on a grid of (0, 1); give one to three positive numbers", grid=(0, 1)),
     Wrong("grid of four", "kernel k cannot be launched on a grid of (1, 1, 1, 1)", grid=(1, 1, 1, 1)),
     Wrong("grid too tall", "kernel k cannot be launched on a grid of (1, 65536)", grid=(1, 65536)),
+    Wrong("endless grid", "cannot be launched on a grid of (1, 1, 1, 1, 1, 1, 1, 1)", grid=repeat(1)),
+    Wrong("grid that raises", "kernel k cannot be launched on this grid: no lengths here", grid=map(fails, (1,))),
+    Wrong("number that raises", "n (i32) cannot be Odd(): no lengths here", {"n": Odd()}),
+    Wrong("number that cannot be shown", "n (i32) cannot be a Unseen: no lengths here", {"n": Unseen()}),
+    Wrong("negative stream", "-0x1 is no handle of a stream; pass a stream of cuda.core, torch or CuPy", call=on(-1)),
+    Wrong("stream beyond 64 bits", "0x400000000000000000 is no handle of a stream", call=on(2**70)),
+    Wrong("true for a stream", "a bool is no stream", call=on(True)),
+    Wrong("fraction for a stream", "a float is no stream", call=on(1.5)),
+    Wrong("stream that raises", "a Odd gives no handle of a stream: no stream here", call=on(Odd())),
+    Wrong("stream with odd words", "a SimpleNamespace gives no handle of a stream: invalid literal", call=on(SimpleNamespace(ptr="x"))),
     Wrong("stream of text", "a str is no stream", call=lambda k, v: k.launch(4, *v.values(), stream="s")),
 ]  # fmt: skip
 

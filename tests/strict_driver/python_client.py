@@ -1,10 +1,11 @@
-"""Launches the case in a folder (launch_case.py) by ``runtime.Library``: python_client.py PACKAGE CASE
+"""Launches the case in a folder (launch_case.py) by ``runtime.Library``: python_client.py PACKAGE CASE [captured]
 
-The case's files hold the arrays afterwards.
+The case's files hold the arrays afterwards. ``captured``: the first launch is one of a graph, which runs then.
 """
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 from cuda.bindings import driver as cuda
@@ -51,6 +52,14 @@ def told(row, value) -> list:
     return [Address(value), *row["told"]] if isinstance(row, dict) and "told" in row else [value]
 
 
+def run_captured(launch, stream) -> None:
+    """What ``launch`` puts into a graph."""
+    checked(cuda.cuStreamBeginCapture(stream, cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL))
+    launch()
+    runs = checked(cuda.cuGraphInstantiate(checked(cuda.cuStreamEndCapture(stream)), 0))
+    checked(cuda.cuGraphLaunch(runs, stream))
+
+
 def main() -> None:
     package, folder = sys.argv[1], Path(sys.argv[2])
     library = Library(package)
@@ -59,7 +68,11 @@ def main() -> None:
     arguments = [argument(folder, row) for row in case["arguments"]]
     stream = checked(cuda.cuStreamCreate(0))
     given = [one for row, value in zip(case["arguments"], arguments) for one in told(row, value)]
-    library[case["kernel"]].launch(tuple(case["grid"]), *given, stream=stream)
+    launch = partial(library[case["kernel"]].launch, tuple(case["grid"]), *given, stream=stream)
+    if sys.argv[3:] == ["captured"]:
+        library.load_all()
+        launch = partial(run_captured, launch, stream)
+    launch()
     checked(cuda.cuStreamSynchronize(stream))
     library.close()
     for row, array in zip(case["arguments"], arguments):

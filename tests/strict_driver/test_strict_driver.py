@@ -58,6 +58,17 @@ def test_library_launches(driver, tmp_path, name, sm):
         check(gpu, gpu.run([sys.executable, CLIENT, package, case]), name, values, case)
 
 
+@pytest.mark.parametrize(("name", "sm"), [(PLAIN, "sm_80"), (TENSOR, "sm_90")])
+def test_after_load_all_the_first_launch_may_be_captured(driver, tmp_path, name, sm):
+    """The driver loads nothing while a stream is captured."""
+    artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")
+    package = packages.build(tmp_path, name, artifacts)
+    values, case = case_of(tmp_path, name)
+    with StrictDriver(driver, sm) as gpu:
+        gpu.add(artifacts.cubin, artifacts.ptx)
+        check(gpu, gpu.run([sys.executable, CLIENT, package, case, "captured"]), name, values, case)
+
+
 def test_ptx_is_compiled_for_a_newer_gpu(driver, tmp_path):
     package = packages.build(tmp_path, PLAIN, compiled(bytecode_of(PLAIN), "sm_80", stop_at="cubin"), ptx=True)
     values, case = case_of(tmp_path, PLAIN)

@@ -32,6 +32,7 @@ _SMALL_FLOATS = {
     "f8E5M2": "float8_e5m2",
     "f8E8M0FNU": "float8_e8m0fnu",
 }
+_SHOWN = 200  # characters of what others say
 _BYTE = ("uint8", "int8", "bool")
 # The NumPy types that may hold each element: its own, and its bits where few libraries have a name for it.
 ELEMENT_TYPES: dict[str, tuple[str, ...]] = {
@@ -71,7 +72,25 @@ Number = SupportsIndex | SupportsFloat
 
 def is_array(value: object) -> bool:
     """Whether ``value`` offers DLPack or the CUDA array interface; numbers, NumPy's too, offer neither of the two."""
-    return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+    try:
+        return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+    except Exception:  # it has a property that raises: who looks into it learns why
+        return True
+
+
+def said(error: BaseException) -> str:
+    """What an exception of other people's code says, in one line that can be written anywhere."""
+    return shown(error, str) or type(error).__name__
+
+
+def shown(value: object, form: Callable[[object], str] = repr) -> str:
+    """An object of other people's code in one line, where it can be shown at all."""
+    try:
+        text = " ".join(form(value).split())
+    except Exception:
+        return f"a {type(value).__name__}"
+    text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def is_number(value: object) -> TypeGuard[Number]:
@@ -192,15 +211,15 @@ class _Scalar:
 
     def _number(self, param: Parameter, number: Number) -> bytes:
         try:
-            data = pack_number(param.kind, number)
-        except (OverflowError, TypeError, ValueError) as error:
-            self._refuse("launch-argument", f"{param.name} ({param.kind}) cannot be {number!r}: {error}")
+            data, problem = pack_number(param.kind, number), _broken_promise(param, number)
+        except Exception as error:  # a number may be an object of anybody's
+            self._refuse("launch-argument", f"{param.name} ({param.kind}) cannot be {shown(number)}: {said(error)}")
         if data is None:
             self._refuse("launch-argument", f"{param.name} is of kind {param.kind}, which no argument can be")
-        if problem := _broken_promise(param, number):
+        if problem:
             if param.kind == POINTER:
                 self._refuse_address(_whole(number), param)
-            self._refuse("launch-value", f"{param.name} is {number}{problem}")
+            self._refuse("launch-value", f"{param.name} is {shown(number)}{problem}")
         return data
 
     def _refuse(self, id: str, message: str, remedy: str | None = None) -> NoReturn:

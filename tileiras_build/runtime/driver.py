@@ -1,4 +1,4 @@
-"""The narrow seam to the CUDA driver: nine calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
+"""The narrow seam to the CUDA driver: ten calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
 
 Tensor maps alone are encoded through the driver's own function: it wants them at a multiple of 64 bytes, and the
 bindings make them wherever Python has room.
@@ -12,10 +12,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsInt
 
-from ..errors import InvalidInput
-from .arguments import ArrayView
+from ..errors import InvalidInput, TileirasError
+from .arguments import ArrayView, said
 from .fast_binding import Packed
 from .tensor_maps import ALIGNMENT, SIZE, TensorMap
 
@@ -34,6 +34,8 @@ _DATA_TYPES = {
     "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
     "u64": "UINT64", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "tf32": "TFLOAT32", "f64": "FLOAT64",
 }  # fmt: skip
+_STREAMS = "pass a stream of cuda.core, torch or CuPy, or its handle"
+_HANDLE_BITS = 64
 _L2_PROMOTION = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
@@ -68,6 +70,9 @@ class Driver(Protocol):
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Let ``kernel`` take ``size`` bytes of dynamic shared memory on a device."""
+
+    def prepare(self, kernel: SupportsInt) -> None:
+        """Do what would be done at the first launch of ``kernel``."""
 
     def encode(self, tensor_map: TensorMap) -> bytes:
         """The 128 bytes of a descriptor."""
@@ -141,6 +146,12 @@ class CudaDriver:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
+    def prepare(self, kernel: SupportsInt) -> None:
+        """Load the kernel, which the driver else does at its first launch; find what looks into arrays and encodes their maps."""
+        self._call("cuKernelGetFunction", kernel)
+        self._viewer()
+        self._encoder()
+
     def encode(self, tensor_map: TensorMap) -> bytes:
         """``cuTensorMapEncodeTiled``."""
         made = aligned(bytes(SIZE))
@@ -179,17 +190,23 @@ class CudaDriver:
 
     def view(self, array: object, stream: int) -> ArrayView:
         """Through DLPack or the CUDA array interface; the array's producer makes ``stream`` wait for pending writes."""
+        viewer = self._viewer()
+        try:
+            seen = viewer.from_any_interface(array, stream_ptr=stream)
+            shape = tuple(seen.shape)
+            strides = tuple(seen.strides) if seen.strides is not None else row_major(shape)
+            home = seen.device_id if seen.is_device_accessible else None
+            return ArrayView(seen.ptr, shape, strides, home, _type_of(seen), seen.readonly)
+        except TileirasError:
+            raise
+        except Exception as error:  # the array's producer is anybody's code
+            message = f"an argument cannot be read as an array: {said(error)}"
+            raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack") from None
+
+    def _viewer(self):
         if self._memory_view is None:
             self._memory_view = _import("cuda.core.utils").StridedMemoryView
-        try:
-            seen = self._memory_view.from_any_interface(array, stream_ptr=stream)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            message = f"an argument cannot be read as an array: {error}"
-            raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack") from None
-        shape = tuple(seen.shape)
-        strides = tuple(seen.strides) if seen.strides is not None else row_major(shape)
-        home = seen.device_id if seen.is_device_accessible else None
-        return ArrayView(seen.ptr, shape, strides, home, _type_of(seen), seen.readonly)
+        return self._memory_view
 
     def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
         """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
@@ -262,16 +279,28 @@ def stream_handle(stream: object) -> int:
     """The driver's handle of a stream: None (the default stream), a handle, or any library's stream object."""
     if stream is None:
         return 0
+    try:
+        handle = _handle_of(stream)
+    except Exception as error:  # a stream is an object of anybody's
+        message = f"a {type(stream).__name__} gives no handle of a stream: {said(error)}"
+        raise InvalidInput("launch-stream", message, remedy=_STREAMS) from None
+    if handle is None:
+        raise InvalidInput("launch-stream", f"a {type(stream).__name__} is no stream", remedy=_STREAMS)
+    if not 0 <= handle < 1 << _HANDLE_BITS:
+        raise InvalidInput("launch-stream", f"{handle:#x} is no handle of a stream", remedy=_STREAMS)
+    return handle
+
+
+def _handle_of(stream: object) -> int | None:
+    """What an object says; None where it says nothing of a stream."""
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1])
     for name in ("cuda_stream", "ptr", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
-    # A handle of cuda.bindings before 13 has nothing but getPtr.
-    if isinstance(stream, int) or hasattr(stream, "getPtr") and isinstance(stream, SupportsInt):
-        return int(stream)
-    message = f"a {type(stream).__name__} is no stream"
-    raise InvalidInput("launch-stream", message, remedy="pass a stream of cuda.core, torch or CuPy, or its handle")
+    # A handle of cuda.bindings before 13 has nothing but getPtr; True is an integer, and no handle.
+    is_handle = isinstance(stream, SupportsIndex) and not isinstance(stream, bool)
+    return int(stream) if is_handle or hasattr(stream, "getPtr") and isinstance(stream, SupportsInt) else None
 
 
 def _import(name: str):

@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsInt
+from typing import TYPE_CHECKING, NoReturn, SupportsInt
 
 from ..cpp_names import readable
-from ..errors import InvalidInput, Location, nearest
+from ..errors import InvalidInput, Location, Unsupported, nearest
 from ..manifest_words import MOST_PROGRAMS
-from .arguments import Plan
+from .arguments import Plan, said
 from .call_signature import launcher, signature
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .fast_binding import Packed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 _MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
+_MOST_AXES = 8  # of a grid that is shown; one has three
 _COMMON_GRID = 65535  # along every axis
 _ALONE = (1, 1, 1)  # a cluster of one CTA
 
@@ -37,12 +39,12 @@ _ALONE = (1, 1, 1)  # a cluster of one CTA
 class UnknownKernel(KeyError):
     """A name that is not one kernel's, shown with the kernel that was likely meant: who asks whether there is one pays nothing for it."""
 
-    def __init__(self, message: str, name: str, kernels: Iterable[str]):
+    def __init__(self, message: str, name: object, kernels: Iterable[str]):
         super().__init__(message)
         self._name, self._kernels = name, kernels
 
     def __str__(self) -> str:
-        near = nearest(self._name, map(readable, self._kernels))
+        near = nearest(self._name, map(readable, self._kernels)) if isinstance(self._name, str) else None
         return f"{self.args[0]}; did you mean {near}?" if near else str(self.args[0])
 
     def __reduce__(self) -> tuple[type[KeyError], tuple[str]]:
@@ -83,6 +85,11 @@ class Library(Mapping):
         return self.manifest.targets
 
     def __getitem__(self, name: str) -> Kernel:
+        if not isinstance(name, str):
+            what = (
+                f"library {self.manifest.name} has no kernel that a {type(name).__name__} names; give its name as text"
+            )
+            raise UnknownKernel(what, name, ())
         found = self._by_name.get(name)
         return found or self._by_name.setdefault(name, Kernel(self, self._symbol(name)))
 
@@ -102,11 +109,23 @@ class Library(Mapping):
     def __len__(self) -> int:
         return len(self.manifest.kernels)
 
+    def load_all(self) -> None:
+        """Load every kernel that has an image for the current GPU, so that its launches there load nothing, the first one too:
+        it may stand in the capture of a graph."""
+        for name in self:
+            self[name].load()
+
     def image_bytes(self, image: Image) -> bytes:
-        """The bytes of one image, read from the image file."""
-        with open(self._image, "rb") as stream:
-            stream.seek(image.offset)
-            return stream.read(image.size)
+        """The bytes of one image, read from the image file; raises InvalidInput[library-image] where they are gone."""
+        try:
+            with open(self._image, "rb") as stream:
+                stream.seek(image.offset)
+                found = stream.read(image.size)
+        except OSError as error:
+            self._refuse(f"the library's image cannot be read: {error.strerror}")
+        if len(found) != image.size:
+            self._refuse("the library's image ends before its manifest says so")
+        return found
 
     def kernel_on(self, device: int, image: Image, entry: str) -> SupportsInt:
         """The driver's handle of a kernel: loaded once, and its shared memory allowed once per device."""
@@ -138,7 +157,7 @@ class Library(Mapping):
         if size != self.manifest.size:
             self._refuse(f"the library's image has {size} bytes, its manifest says {self.manifest.size}")
 
-    def _refuse(self, message: str):
+    def _refuse(self, message: str) -> NoReturn:
         remedy = "install the package again"
         raise InvalidInput("library-image", message, location=Location(str(self._image)), remedy=remedy)
 
@@ -152,7 +171,7 @@ class Kernel:
     def __init__(self, library: Library, name: str):
         self.library, self.name, self.title = library, name, readable(name)
         self._chosen: dict[int, tuple[Image, Plan]] = {}
-        self._maps: dict[bytes, tuple[bytes, ...]] = {}
+        self._maps: dict[tuple[int, int, bytes], tuple[bytes, ...]] = {}
         self.launch = launcher(self.title, self.images[0].launch, self._launch)
 
     def __repr__(self) -> str:
@@ -167,6 +186,18 @@ class Kernel:
         """The image for the current GPU; raises Unsupported[no-image] saying which GPUs there are."""
         return self._image_for(self.library.driver.device()[1])
 
+    def load(self) -> None:
+        """Load the kernel for the current GPU, where there is an image for it, as far as a launch would."""
+        driver = self.library.driver
+        device, number = driver.device()
+        try:
+            image, _ = self._chosen.get(number) or self._choose(number)
+        except Unsupported:
+            return
+        driver.prepare(self.library.kernel_on(device, image, self.name))
+        if image.launch.grid.persistent:
+            driver.multiprocessors(device)
+
     def _image_for(self, number: int) -> Image:
         from .matching import require
 
@@ -180,7 +211,7 @@ class Kernel:
         programs = check_grid(self.title, grid, launch)
         params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
         if launch.tensor_maps or launch.grid.persistent:
-            params = self._completed(driver, launch, params, programs)
+            params = self._completed(driver, (device, image), params, programs)
         blocks = launch.blocks(programs, driver.multiprocessors(device)) if launch.grid.persistent else programs
         loaded = self.library.kernel_on(device, image, self.name)
         config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), image.shared_memory, handle)
@@ -192,20 +223,25 @@ class Kernel:
         self._chosen[number] = image, Plan(self.title, image.launch)
         return self._chosen[number]
 
-    def _completed(self, driver: Driver, launch: Launch, params: Packed, programs: tuple[int, int, int]) -> Packed:
+    def _completed(
+        self, driver: Driver, place: tuple[int, Image], params: Packed, programs: tuple[int, int, int]
+    ) -> Packed:
         """The grid's extents, where the kernel asks for them, and tensor maps follow the parameters that a caller passes."""
-        maps = self._maps_of(driver, launch, params)
-        return (params.with_extents(programs) if launch.grid.persistent else params).with_maps(maps)
+        maps = self._maps_of(driver, place, params)
+        persistent = place[1].launch.grid.persistent
+        return (params.with_extents(programs) if persistent else params).with_maps(maps)
 
-    def _maps_of(self, driver: Driver, launch: Launch, params: Packed) -> tuple[bytes, ...]:
-        """The tensor maps that are encoded from the parameters; the same arrays have the same ones."""
-        maps = self._maps.get(params.data)
+    def _maps_of(self, driver: Driver, place: tuple[int, Image], params: Packed) -> tuple[bytes, ...]:
+        """The tensor maps that an image on a device is given for the parameters; the same arrays have the same ones there."""
+        device, image = place
+        key = device, image.offset, params.data
+        maps = self._maps.get(key)
         if maps is None:
-            rows = enumerate(launch.tensor_maps)
+            rows = enumerate(image.launch.tensor_maps)
             maps = tuple([driver.encode(resolve(self.title, index, row, params)) for index, row in rows])
             if len(self._maps) >= _MOST_MAPS:
                 self._maps.clear()
-            self._maps[params.data] = maps
+            self._maps[key] = maps
         return maps
 
 
@@ -214,9 +250,12 @@ def check_grid(entry: str, grid: int | Sequence[int], launch: Launch) -> tuple[i
     cluster = launch.cluster
     if type(grid) is int and 0 < grid <= _COMMON_GRID and cluster == _ALONE:
         return grid, 1, 1
-    given = tuple(grid) if isinstance(grid, Iterable) else (grid,)
-    # Lengths may be integers of NumPy and others; a number that is none is refused as 0 is.
-    blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*given, 1, 1)[:3]])
+    try:
+        given = tuple(islice(grid, _MOST_AXES)) if isinstance(grid, Iterable) else (grid,)
+        # Lengths may be integers of NumPy and others; a number that is none is refused as 0 is.
+        blocks = tuple([index(count) if hasattr(count, "__index__") else 0 for count in (*given, 1, 1)[:3]])
+    except Exception as error:  # other people's code
+        raise InvalidInput("launch-grid", f"kernel {entry} cannot be launched on this grid: {said(error)}") from None
     most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))
     if not 1 <= len(given) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
         message = f"kernel {entry} cannot be launched on a grid of {given}"
