@@ -3,7 +3,7 @@
     python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--tune NAME=N]... [--triton] [--markdown]
 
 The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``): its columns are how many of DRAM's clocks the
-issue slots and a block's latency take. Problems are the full ones of ``gpu/build.py``; a persistent kernel
+issue slots and a block's latency take. Problems are the full ones of ``gpu/variants.py``; a persistent kernel
 has as many clusters as run together. Where tileiras is not
 installed its columns are empty. ``--triton`` adds the best of a few configurations of Triton programs for the same problems
 (``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning.py``). Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
@@ -24,9 +24,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).with_name("gpu")))
 
-import build
 import compile_speed
 import triton_peer
+import variants
 
 from tileiras_build import driver
 from tileiras_build.bytecode.export import Case, export_kernels, load_cases
@@ -141,16 +141,30 @@ def row(
         artifacts = driver.compile(code, target.name, **tuning)
     except TileirasError as error:
         return (*head, "-", error.id, *["-"] * (len(chosen.header(triton)) - len(HEADS) - 2))
-    [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
-    problem = build.problem(case, small=False)
-    asked = _programs(manifest, problem, target)
-    programs = replace(asked, grid=tuple(problem["variants"]["full"]["grid"]), programs=0)
-    [kernel] = read_kernels(artifacts.cubin).values()
-    ours = estimate(kernel, asked if asked.programs else launched(kernel, programs, problem["persistent"]))
-    peers = [_estimate_peer(code, target, programs, problem["persistent"])]
+    problem = variants.problem(case, small=False)
+    own = ours(artifacts, problem, target)
+    peers = [_estimate_peer(code, target, _of_grid(_asked(artifacts, problem, target), problem), problem["persistent"])]
     if triton:
         peers.append(triton_peer.best(case, problem["variants"]["full"], target, launched))
-    return (*head, *chosen.described(ours), *(cell for peer in peers for cell in _beside(ours, peer, chosen)))
+    return (*head, *chosen.described(own), *(cell for peer in peers for cell in _beside(own, peer, chosen)))
+
+
+def ours(artifacts: driver.Artifacts, problem: dict[str, Any], target: Target) -> Estimate:
+    """What the model says of a kernel's full problem."""
+    asked = _asked(artifacts, problem, target)
+    [kernel] = read_kernels(artifacts.cubin).values()
+    if asked.programs:
+        return estimate(kernel, asked)
+    return estimate(kernel, launched(kernel, _of_grid(asked, problem), problem["persistent"]))
+
+
+def _asked(artifacts: driver.Artifacts, problem: dict[str, Any], target: Target) -> Launch:
+    [manifest] = read_launch_manifest(artifacts.manifest).kernels.values()
+    return _programs(manifest, problem, target)
+
+
+def _of_grid(asked: Launch, problem: dict[str, Any]) -> Launch:
+    return replace(asked, grid=tuple(problem["variants"]["full"]["grid"]), programs=0)
 
 
 def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[str, ...]:
@@ -159,7 +173,7 @@ def _beside(ours: Estimate, peer: Estimate | None, chosen: KernelSet) -> tuple[s
 
 
 def _programs(manifest: Manifest, problem: dict[str, Any], target: Target) -> Launch:
-    """The full problem of ``gpu/build.py``, with a grid of tile programs, or of what takes them in turns (``--tune persistent=1``)."""
+    """The full problem of ``gpu/variants.py``, with a grid of tile programs, or of what takes them in turns (``--tune persistent=1``)."""
     variant = problem["variants"]["full"]
     arrays = [argument.name for argument in manifest.arguments if argument.kind != "scalar"]
     scalars = [argument.name for argument in manifest.arguments if argument.kind == "scalar"]

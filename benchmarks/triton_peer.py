@@ -171,6 +171,13 @@ FAMILIES = {
 }
 
 
+def has_programs(case: Case) -> bool:
+    """Whether there is a program for exactly this problem: nothing added to a product, and lengths that fill the tiles."""
+    kinds = {"odd", "nan", "gelu", "residual"}
+    arrays = [argument for argument in case.arguments if isinstance(argument, Array)]
+    return not kinds & set(case.name.split("_")) and all(array.dtype in TYPES for array in arrays)
+
+
 # ---- compiling ---------------------------------------------------------------------------------------------------------
 def is_installed() -> bool:
     """Whether there is a Triton to compare with."""

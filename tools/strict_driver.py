@@ -205,13 +205,13 @@ def runner_wrong(sm: str, patterns: Sequence[str], driver: Path) -> int:
     only = [f"--only={pattern}" for pattern in patterns]
     with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, sm) as gpu:
         plan = Path(scratch)
-        run([sys.executable, gpu_run.RUNNER / "build.py", plan, "--sm", sm, "--small", "--no-peer", *only])
+        run([sys.executable, gpu_run.RUNNER / "plan.py", plan, "--sm", sm, "--small", "--no-peer", *only])
         gpu_run.write_tools(plan)
         gpu_run.add_images(gpu, plan)
         start = time.monotonic()
         done = gpu_run.run(gpu, plan)
-        wrong = gpu_run.unexpected(list(map(json.loads, (plan / "results.jsonl").read_text().splitlines())))
-        print(run([sys.executable, gpu_run.RUNNER / "report.py", plan / "results.jsonl"]).stdout, done.stderr)
+        wrong = gpu_run.unexpected(gpu_run.rows(plan))
+        print((plan / "results" / "table.md").read_text(), done.stderr)
         print(
             f"{sm}: all phases in {time.monotonic() - start:.0f} s; unexpected: {', '.join(wrong) or 'none'}",
             flush=True,

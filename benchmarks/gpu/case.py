@@ -1,8 +1,9 @@
-"""One case in a process of its own, which may hang or fault: python case.py FOLDER CASE WHAT [VARIANT] [RUNS] [alone]
+"""One case in a process of its own, which may hang or fault: python case.py FOLDER CASE WHAT [MORE]...
 
-WHAT is "probe" (of plan.json's probes), "check", "tileiras" (the same for that image), "time" or "once" (a launch for a
-profiler or sanitizer, on arrays without guards). "alone" times nothing but ours. The last line of its output is a JSON
-object.
+WHAT is "load" (of the images CASE.BY.BYTES that follow), "probe GRID THREADS" (of plan.json's probes), "check VARIANT", "tileiras
+VARIANT" (the same for that image), "time VARIANT RUNS [without=NAME,...]", "once VARIANT" (a launch for a profiler or sanitizer,
+on arrays without guards), "prepare" (what a time needs, of every N-th kernel from CASE=I/N on: libraries and Triton's programs) or
+"about". "grid=ctas" has grids count CTAs where clusters are declared. The last line of its output is a JSON object.
 """
 
 from __future__ import annotations
@@ -13,37 +14,40 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import images
 import numpy as np
 import peers
 import problems
+import processes
 from clocks import Clocks
 from device import DriverError, Gpu
 from peers import Peer
 
-REPEATS = 3
-FLUSH_BYTES, WARM_UPS = 256 << 20, 5
-OURS = "ours"
+REPEATS, WARM_UPS = 3, 5
+OURS, READS = "ours", "read_all"
+CTAS, WITHOUT = "grid=ctas", "without="
 
 
 class Prepared:
     """Arrays of one variant on the GPU, and launches of a kernel's images on them."""
 
-    def __init__(self, gpu: Gpu, folder: Path, row: dict, variant: dict, guarded: bool = True):
-        self.gpu, self.folder, self.row, self.variant = gpu, folder, row, variant
+    def __init__(self, gpu: Gpu, folder: Path, row: dict, variant: dict, guarded: bool = True, ctas: bool = False):
+        self.gpu, self.folder, self.row, self.variant, self.counts_ctas = gpu, folder, row, variant, ctas
         self.arrays = problems.make_arrays(row, variant)
         self.addresses = [gpu.put(array.memory, guarded) for array in self.arrays]
         self.params = problems.parameters(self.arrays, self.addresses, variant["scalars"])
 
     def grid(self) -> list[int]:
-        """The grid; a persistent kernel has as many clusters as run together."""
-        grid, cluster = self.variant["grid"], np.prod(self.row["launch"]["cluster"])
-        if not self.row["persistent"]:
-            return grid
-        return [min(grid[0], max(self.gpu.multiprocessors // int(cluster), 1)), 1, 1]
+        """The grid of clusters, or of CTAs; a persistent kernel has as many as run together."""
+        cluster = self.row["launch"]["cluster"]
+        grid, together = self.variant["grid"], max(self.gpu.multiprocessors // int(np.prod(cluster)), 1)
+        if self.row["persistent"]:
+            grid = [min(grid[0], together), 1, 1]
+        return [count * size for count, size in zip(grid, cluster)] if self.counts_ctas else grid
 
     def launcher(self, by: str = OURS) -> Callable[[], None]:
         """A launch of our image, or of tileiras', which carries its own launch shape: blocks of one thread."""
-        launch, cubin = self.row["launch"], (self.folder / f"{self.row['name']}.{by}.cubin").read_bytes()
+        launch, cubin = self.row["launch"], images.read(self.folder, self.row["name"], by)
         if by != OURS:
             return self.gpu.launcher(self.gpu.kernel(cubin, self.row["name"]), self.grid(), (1, 1, 1), 0, self.params)
         maps = [self.gpu.encode(one, self.params) for one in launch["tensor_maps"]]
@@ -92,18 +96,37 @@ def check(case: Prepared, by: str = OURS) -> dict:
 
 
 # ---- times -----------------------------------------------------------------------------------------------------------
-def time(case: Prepared, runs: int, alone: bool) -> dict:
+def time(case: Prepared, runs: int, without: list[str]) -> dict:
     """Milliseconds by who ran, turn by turn, each with a cold L2 cache: median, least and 90th percentile; what was wrong
     with our last result, and which peers cannot be compared with."""
-    runners, failed = ({}, {}) if alone else peers.find(case)
-    images = [OURS] if alone else case.row["images"]
-    runners = {by: _image(case, by) for by in images} | runners
-    clocks = Clocks(case.gpu.bus)
-    times = measure(case, {by: one.run for by, one in runners.items()}, runs, clocks)
+    others = [by for by in case.row["images"] if by != OURS and not {by, peers.ALL} & set(without)]
+    runners, failed = _images(case, others)
+    found, why = peers.find(case, without)
+    runners |= found
+    failed |= why
+    flush, clocks = flusher(case.gpu, case.folder), Clocks(case.gpu.bus)
+    times = measure(case, {by: one.run for by, one in runners.items()}, runs, clocks, flush)
     failed |= _faults(case, runners)
     wrong = [failed.pop(OURS)] if OURS in failed else []
-    found = {"ms": {by: summary(values) for by, values in times.items()}, "clocks": clocks.spans()}
-    return found | {"failed_peers": failed, "wrong": wrong}
+    told = {"ms": {by: summary(values) for by, values in times.items()}, "clocks": clocks.spans()}
+    return told | {
+        "notes": {by: one.note for by, one in runners.items() if one.note},
+        "failed_peers": failed,
+        "wrong": wrong,
+    }
+
+
+def _images(case: Prepared, others: list[str]) -> tuple[dict[str, Peer], dict[str, str]]:
+    """Ours and other images of the kernel, and why the driver refuses some of the latter."""
+    found, failed = {OURS: _image(case, OURS)}, {}
+    for by in others:
+        try:
+            found[by] = _image(case, by)
+            found[by].run()
+        except DriverError as error:
+            found.pop(by, None)
+            failed[by] = str(error)
+    return found, failed
 
 
 def _image(case: Prepared, by: str) -> Peer:
@@ -112,10 +135,10 @@ def _image(case: Prepared, by: str) -> Peer:
 
 
 def measure(
-    case: Prepared, runners: dict[str, Callable[[], None]], runs: int, clocks: Clocks
+    case: Prepared, runners: dict[str, Callable[[], None]], runs: int, clocks: Clocks, flush: Callable[[], None]
 ) -> dict[str, list[float]]:
     """Each runner's times after some that warm it up; clocks are looked at after each turn."""
-    stopwatch, flush, times = case.gpu.stopwatch(), flusher(case.gpu, case.folder), {by: [] for by in runners}
+    stopwatch, times = case.gpu.stopwatch(), {by: [] for by in runners}
     for turn in range(WARM_UPS + runs):
         for by, run in runners.items():
             flush()
@@ -143,25 +166,63 @@ def summary(values: list[float]) -> dict:
 
 
 def flusher(gpu: Gpu, folder: Path) -> Callable[[], None]:
-    """A launch that reads enough to empty the L2 cache: what was written would have to be written back first."""
-    plan = json.loads((folder / "plan.json").read_text())
-    size = min(FLUSH_BYTES, plan["flush_bytes"])
-    params = [np.uint64(gpu.allocate(size)).tobytes(), np.uint64(size).tobytes()]
-    function = gpu.kernel((folder / "probes.cubin").read_bytes(), "read_all")
+    """What empties the L2 cache. A launch that reads enough: what was written would have to be written back first. Where its
+    image is refused, a copy."""
+    size = json.loads((folder / "plan.json").read_text())["flush_bytes"]
+    memory = gpu.allocate(size)
+    params = [np.uint64(memory).tobytes(), np.uint64(size).tobytes()]
+    try:
+        function = gpu.kernel(images.read(folder, READS, "probe"), READS)
+    except DriverError:
+        return lambda: gpu.copy(memory, memory + size // 2, size // 2)
     return gpu.launcher(function, (4 * gpu.multiprocessors, 1, 1), (256, 1, 1), 0, params)
 
 
 # ---- one case --------------------------------------------------------------------------------------------------------
-def probe(gpu: Gpu, folder: Path, entry: str) -> dict:
-    """A probe kernel numbers its 32 threads by way of what it tries."""
-    launch = gpu.launcher(
-        gpu.kernel((folder / "probes.cubin").read_bytes(), entry), (1, 1, 1), (32, 1, 1), 0,
-        [np.uint64(out := gpu.put(np.zeros(32, np.uint32))).tobytes()],
+def load(gpu: Gpu, folder: Path, names: list[str]) -> dict:
+    """Have the driver load images, one after the other, and say so after each."""
+    for name in names:
+        case, by, dynamic = name.rsplit(".", 2)
+        found = {"image": f"{case}.{by}"}
+        try:
+            gpu.kernel(images.read(folder, case, by), case, int(dynamic))
+        except (DriverError, OSError) as error:
+            found["failed"] = str(error)
+        print(json.dumps(found), flush=True)
+    return {"loaded": len(names)}
+
+
+def probe(gpu: Gpu, folder: Path, entry: str, grid: int, threads: int) -> dict:
+    """What a probe's launch writes."""
+    row = next(
+        row for row in json.loads((folder / "plan.json").read_text())["probes"]["launches"]
+        if (row["entry"], row["grid"], row["threads"]) == (entry, grid, threads)
     )  # fmt: skip
-    launch()
+    out = gpu.put(np.full(64, UNWRITTEN, np.uint32))
+    function = gpu.kernel(images.read(folder, entry, "probe"), entry)
+    gpu.launcher(function, (grid, 1, 1), (threads, 1, 1), 0, [np.uint64(out).tobytes()])()
     gpu.finish()
-    got = gpu.read(out, 128).view(np.uint32)
-    return {"wrong": [] if (got == np.arange(32)).all() else [f"threads wrote {got.tolist()}"]}
+    return PROBES[row["kind"]](row, gpu.read(out, 256).view(np.uint32))
+
+
+UNWRITTEN = 0xFFFFFFFF
+
+
+def _numbers(row: dict, got: np.ndarray) -> dict:
+    """32 threads have written their numbers."""
+    return {"wrong": [] if (got[:32] == np.arange(32)).all() else [f"threads wrote {got[:32].tolist()}"]}
+
+
+def _clusters(row: dict, got: np.ndarray) -> dict:
+    """How many CTAs have run, the extent of the grid that they saw, and their ranks."""
+    ran = got[got != UNWRITTEN]
+    extents, ranks = (sorted(set(values.tolist())) for values in (ran >> 8, ran & 255))
+    right = (len(ran), extents, ranks) == (row["ctas"], [row["ctas"]], [0, 1])
+    said = f"{len(ran)} CTAs ran, of ranks {ranks}, in grids of {extents}"
+    return {"ctas": len(ran), "found": said, "wrong": [] if right else [f"{said}; {row['ctas']} were expected"]}
+
+
+PROBES = {"numbers": _numbers, "clusters": _clusters}
 
 
 def once(case: Prepared) -> dict:
@@ -170,19 +231,42 @@ def once(case: Prepared) -> dict:
     return {"wrong": []}
 
 
+def prepare(gpu: Gpu, folder: Path, share: str) -> dict:
+    """Have libraries read from the disk and Triton's programs compiled before they are timed."""
+    first, step = map(int, share.split("/"))
+    rows = json.loads((folder / "plan.json").read_text())["kernels"]
+    return {"prepared": sum(peers.prepare(row) for row in rows[first::step])}
+
+
+def about(gpu: Gpu) -> dict:
+    """What a machine is, without asking any library that takes long to start."""
+    return {"gpu": gpu.name, "driver": gpu.driver, "sm": gpu.number, "libraries": peers.versions()}
+
+
 def run(gpu: Gpu, folder: Path, name: str, what: str, more: list[str]) -> dict:
     """What a case finds."""
-    if what == "probe":
-        return probe(gpu, folder, name)
+    if what in ALONE:
+        return ALONE[what](gpu, folder, name, more)
     plan = json.loads((folder / "plan.json").read_text())
     row = next(row for row in plan["kernels"] if row["name"] == name)
-    case = Prepared(gpu, folder, row, row["variants"][more[0]], guarded=what != "once")
+    case = Prepared(gpu, folder, row, row["variants"][more[0]], guarded=what != "once", ctas=CTAS in more)
     if what == "time":
-        return time(case, int(more[1]), alone="alone" in more)
+        without = [name for word in more if word.startswith(WITHOUT) for name in word.removeprefix(WITHOUT).split(",")]
+        return time(case, int(more[1]), without)
     return {"check": check, "tileiras": lambda case: check(case, "tileiras"), "once": once}[what](case)
 
 
+# What needs no kernel of the plan.
+ALONE: dict[str, Callable[[Gpu, Path, str, list[str]], dict]] = {
+    "load": lambda gpu, folder, name, more: load(gpu, folder, more),
+    "probe": lambda gpu, folder, name, more: probe(gpu, folder, name, int(more[0]), int(more[1])),
+    "prepare": lambda gpu, folder, name, more: prepare(gpu, folder, name),
+    "about": lambda gpu, folder, name, more: about(gpu),
+}
+
+
 def main() -> int:
+    processes.die_with_parent()  # a tool may stand between it and who started it
     folder, name, what, *more = sys.argv[1:]
     try:
         found = run(Gpu(), Path(folder), name, what, more)

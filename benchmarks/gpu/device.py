@@ -59,6 +59,12 @@ class Gpu:
         return room.value.decode()
 
     @property
+    def driver(self) -> str:
+        """The newest CUDA version that the driver knows."""
+        version = self._made("cuDriverGetVersion", kind=ctypes.c_int)
+        return f"{version // 1000}.{version % 1000 // 10}"
+
+    @property
     def bus(self) -> str:
         """Its PCI address, as NVML knows it."""
         room = ctypes.create_string_buffer(64)
@@ -108,9 +114,9 @@ class Gpu:
         return all(bool((side == GUARD_BYTE).all()) for side in sides)
 
     # ---- kernels -----------------------------------------------------------------------------------------------
-    def kernel(self, cubin: bytes, entry: str, dynamic_shared: int = 0) -> ctypes.c_void_p:
-        """A function of a cubin, allowed so many bytes of dynamic shared memory."""
-        held = _aligned(cubin)
+    def kernel(self, image: bytes, entry: str, dynamic_shared: int = 0) -> ctypes.c_void_p:
+        """A function of a cubin, or of PTX that ends in a zero, allowed so many bytes of dynamic shared memory."""
+        held = _aligned(image)
         module = self._made("cuModuleLoadData", held[1], kind=ctypes.c_void_p)
         made = self._made("cuModuleGetFunction", ctypes.c_void_p(module), entry.encode(), kind=ctypes.c_void_p)
         if dynamic_shared:

@@ -1,4 +1,5 @@
-"""What kernels are compared with, where it is installed: torch, CuPy, cuBLAS; and a copy of as many bytes.
+"""What kernels are compared with, where it is installed: cuBLAS, cuDNN's and FlashAttention's attention, torch, CuPy, Triton; and
+a copy of as many bytes.
 
 Each peer computes what the kernel does, in memory of its own, on the default stream; its result is compared like ours.
 What cannot be had for a case (no bf16 in CuPy, no epilogue in cuBLAS) is left out.
@@ -10,16 +11,20 @@ import ctypes
 import os
 import site
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import numpy as np
+import triton_programs
 
 PRODUCT, ATTENTION = "product", "attention"
 COPIED = ("layer_norm", "softmax", "transpose", "vector_add")  # kinds that a copy is the limit of
-_VIEWS = ("bfloat16", "float8_e4m3fn")  # types that NumPy stores as bits
+LIBRARIES = ("torch", "triton", "cupy-cuda13x", "nvidia-cublas", "nvidia-cudnn-cu13", "numpy")
+ALL = "all"  # peers
+# Types that NumPy stores as bits, and torch's.
+_VIEWS = {"bfloat16": "bfloat16", "float8_e4m3fn": "float8_e4m3fn", "scale_e4m3": "float8_e4m3fn"}
 
 
 class Absent(Exception):
@@ -32,19 +37,49 @@ class Peer:
 
     run: Callable[[], None]
     result: Callable[[], np.ndarray] | None = None
+    note: str = ""  # which of its programs it is
 
 
-def find(case) -> tuple[dict[str, Peer], dict[str, str]]:
-    """Peers by name for a ``case.Prepared``, and why others failed."""
+def find(case, without: Collection[str] = ()) -> tuple[dict[str, Peer], dict[str, str]]:
+    """Peers by name for a ``case.Prepared``, but for some of them or ALL, and why others failed. Each has run once."""
     found, failed = {}, {}
     for name, make in PEERS.items():
+        if {name, ALL} & set(without):
+            continue
         try:
             found[name] = make(case)
+            found[name].run()
         except Absent:
             continue
         except Exception as error:  # whatever a library of any version raises costs that library alone
+            found.pop(name, None)
             failed[name] = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return found, failed
+
+
+def versions() -> dict[str, str]:
+    """Of the libraries that are installed."""
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def prepare(row: dict) -> int:
+    """Import what a row's kernel is compared with and compile Triton's programs for it; how many there are."""
+    for name in ("torch", "cupy"):
+        try:
+            _library(name)
+        except Absent:
+            continue
+    programs = row["variants"]["full"].get("triton", [])
+    try:
+        return triton_programs.compile_all(_library("torch"), _library("triton_kernels"), row, programs)
+    except Absent:
+        return 0
 
 
 def _copy(case) -> Peer:
@@ -64,11 +99,25 @@ def _torch_product(torch, case, a, b) -> Callable:
     return lambda: torch._scaled_mm(a, b, one, one, out_dtype=torch.float16)
 
 
-def _torch_attention(torch, case, q, k, v) -> Callable:
-    q, k, v = (tensor.unsqueeze(0) for tensor in (q, k, v))
-    scale, causal = case.variant["scalars"][0], case.row["kind"].endswith("causal")
-    attend = torch.nn.functional.scaled_dot_product_attention
-    return lambda: attend(q, k, v, scale=scale, is_causal=causal).squeeze(0)
+def _attention(backend: str) -> Callable[[object], Peer]:
+    """Attention by one of torch's backends: a name in ``torch.nn.attention.SDPBackend``."""
+
+    def make(case) -> Peer:
+        if not case.row["kind"].startswith(ATTENTION):
+            raise Absent
+        torch = _torch_with_gpu()
+        choose = import_module("torch.nn.attention")
+        q, k, v = (_tensor(torch, array).unsqueeze(0) for array in case.arrays[:-1])
+        scale, causal = case.variant["scalars"][0], case.row["kind"].endswith("causal")
+        attend, made = torch.nn.functional.scaled_dot_product_attention, {}
+
+        def run() -> None:
+            with choose.sdpa_kernel(getattr(choose.SDPBackend, backend)):
+                made["out"] = attend(q, k, v, scale=scale, is_causal=causal).squeeze(0)
+
+        return Peer(run, lambda: _fetched(torch, made["out"], case.arrays[-1].memory.dtype))
+
+    return make
 
 
 def _torch_layer_norm(torch, case, x, gamma, beta) -> Callable:
@@ -84,7 +133,6 @@ TORCH: dict[str, Callable] = {
     PRODUCT: _torch_product,
     "product_gelu": _torch_gelu,
     "product_residual": lambda torch, case, a, b, more: lambda: torch.addmm(more, a, b),
-    ATTENTION: _torch_attention, "attention_causal": _torch_attention,
     "layer_norm": _torch_layer_norm,
     "softmax": lambda torch, case, x: lambda: torch.softmax(x, 1),
     "transpose": lambda torch, case, x: lambda: x.t().contiguous(),
@@ -93,9 +141,9 @@ TORCH: dict[str, Callable] = {
 
 
 def _torch(case) -> Peer:
-    torch = _library("torch")
-    if case.row["kind"] not in TORCH or not torch.cuda.is_available():
+    if case.row["kind"] not in TORCH:
         raise Absent
+    torch = _torch_with_gpu()
     compute = TORCH[case.row["kind"]](torch, case, *(_tensor(torch, array) for array in case.arrays[:-1]))
     made = {}
 
@@ -105,11 +153,23 @@ def _torch(case) -> Peer:
     return Peer(run, lambda: _fetched(torch, made["out"], case.arrays[-1].memory.dtype))
 
 
+def _torch_with_gpu():
+    torch = _library("torch")
+    if not torch.cuda.is_available():
+        raise Absent
+    return torch
+
+
 def _tensor(torch, array):
+    made = _stored(torch, array)
+    return made.t() if array.view is not array.memory else made
+
+
+def _stored(torch, array):
+    """A tensor as the array lies in memory."""
     memory = array.memory.view(np.int16) if array.memory.dtype == np.uint16 else array.memory  # torch knew no uint16
     made = torch.from_numpy(memory).cuda()
-    made = made.view(getattr(torch, array.dtype)) if array.dtype in _VIEWS else made
-    return made.t() if array.view is not array.memory else made
+    return made.view(getattr(torch, _VIEWS[array.dtype])) if array.dtype in _VIEWS else made
 
 
 def _fetched(torch, tensor, stored: np.dtype) -> np.ndarray:
@@ -198,4 +258,20 @@ def _checked(status: int) -> None:
         raise RuntimeError(f"cuBLAS: status {status}")
 
 
-PEERS: dict[str, Callable[..., Peer]] = {"torch": _torch, "cupy": _cupy, "cublas": _cublas, "copy": _copy}
+# ---- Triton ----------------------------------------------------------------------------------------------------------
+def _triton(case) -> Peer:
+    programs = case.variant.get("triton")
+    if not programs:
+        raise Absent
+    torch, kernels = _torch_with_gpu(), _library("triton_kernels")
+    tensors = [_stored(torch, array) for array in case.arrays]
+    run, note = triton_programs.fastest(kernels, programs, tensors, case.gpu.multiprocessors, case.gpu.stopwatch())
+    shape, stored = case.arrays[-1].memory.shape, case.arrays[-1].memory.dtype
+    return Peer(run, lambda: _fetched(torch, tensors[-1], stored).reshape(shape), note)
+
+
+# Those whose programs are not NVIDIA's come last: one that brings the GPU down leaves the others' results.
+PEERS: dict[str, Callable[..., Peer]] = {
+    "cublas": _cublas, "cudnn": _attention("CUDNN_ATTENTION"), "flash-attention": _attention("FLASH_ATTENTION"),
+    "torch": _torch, "cupy": _cupy, "copy": _copy, "triton": _triton,
+}  # fmt: skip

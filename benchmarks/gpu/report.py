@@ -1,4 +1,4 @@
-"""The table of docs/performance.md from the results of ``run.py``: python report.py RESULTS.jsonl [DOCUMENT]
+"""The table of docs/performance.md from the results of ``run.py``, complete or not: python report.py RESULTS.jsonl [DOCUMENT]
 
 It is printed, or put into a document between the lines BEGIN and END, in place of what is there.
 """
@@ -16,8 +16,8 @@ OURS, THEIRS = "ours", "tileiras"
 BEGIN, END = "<!-- times: benchmarks/gpu/report.py -->\n", "<!-- end of times -->\n"
 PHASES = ("check", "time")  # that every kernel is to have a row of
 COLUMNS = (
-    "kernel", "largest error", "sanitizers", "ours ms (min, p90)", "rate", SM_CLOCK, "tileiras ms", "ours is faster",
-    "peers ms", "of the fastest peer", "remarks",
+    "kernel", "largest error", "sanitizers", "ours ms (min, p90)", "modelled ms", "measured / modelled", "rate", SM_CLOCK,
+    "tileiras ms", "ours is faster", "peers ms", "of the fastest peer", "remarks",
 )  # fmt: skip
 # Words before the number in ncu's sections, and what the column says.
 METRICS = {
@@ -44,15 +44,37 @@ def last_run(lines: Iterable[str]) -> tuple[dict, list[dict]]:
 
 
 def table(lines: Iterable[str]) -> str:
-    """Markdown: what the probes found, one row for a kernel of the plan, and ncu's numbers where there are any."""
+    """Markdown: what the driver loaded and the probes found, one row for a kernel of the plan, and ncu's numbers where there are
+    any."""
     start, rows = last_run(lines)
-    versions = ", ".join(f"{name} {version}" for name, version in start.get("versions", {}).items())
+    known = {**start.get("versions", {}), "driver": start.get("driver", "unknown"), **start.get("libraries", {})}
+    versions = ", ".join(f"{name} {version}" for name, version in known.items())
     head = f"{start.get('gpu') or 'no GPU'}, {start.get('date')}, {versions}"
-    probes = [f"- {row['case']} {row['variant']}: {remark(row) or 'works'}" for row in rows if row["phase"] == "probe"]
+    probes = [_probe(row) for row in rows if row["phase"] == "probe"]
     skipped = [f"- {row['phase']}: {row['skipped']}" for row in rows if "skipped" in row]
     cells = [_row(kernel, _of(rows, kernel["name"])) for kernel in start.get("kernels", [])]
-    parts = [head, "", *probes, *skipped, "", *_markdown(COLUMNS, cells), *_profiles(rows)]
+    parts = [head, "", *_loaded(rows), *probes, *skipped, "", *_markdown(COLUMNS, cells), *_profiles(rows)]
     return "\n".join(parts) + "\n"
+
+
+def _loaded(rows: list[dict]) -> list[str]:
+    """How many images the driver takes, and what became of the others."""
+    found = [row for row in rows if row["phase"] == "load"]
+    others = [row for row in found if "refused" in row]
+    return (
+        [f"- load: {len(found) - len(others)} of {len(found)} images as they are", *map(_refused, others)]
+        if found
+        else []
+    )
+
+
+def _refused(row: dict) -> str:
+    became = remark(row) or f"{row['refused']}; made here by {row['source']}"
+    return f"- load {row['case']} {row['variant']}: {became}"
+
+
+def _probe(row: dict) -> str:
+    return f"- {row['case']} {row['variant']}: {remark(row) or row.get('found') or 'works'}"
 
 
 def remark(row: dict) -> str:
@@ -61,8 +83,14 @@ def remark(row: dict) -> str:
 
 
 def _of(rows: list[dict], case: str) -> list[dict]:
-    """A kernel's rows, without those of the probes."""
-    return [row for row in rows if row.get("case") == case and row["phase"] != "probe"]
+    """A kernel's rows, without those of the probes, of cases that had no time, and of images that are not ours."""
+    return [
+        row for row in rows if row.get("case") == case and row["phase"] not in ("probe", "cut") and not _of_peer(row)
+    ]
+
+
+def _of_peer(row: dict) -> bool:
+    return row["phase"] == "load" and row["variant"] != OURS
 
 
 def _row(kernel: dict, rows: list[dict]) -> list[str]:
@@ -78,7 +106,11 @@ def _remarks(rows: list[dict]) -> list[str]:
     """What was wrong, and what was not run."""
     found = [f"{row['phase']} {row['variant']}: {remark(row)}" for row in rows if remark(row)]
     timed = next((row for row in rows if row["phase"] == "time"), {})
+    found += [
+        f"made by {row['source']}" for row in rows if row["phase"] == "load" and "refused" in row and not remark(row)
+    ]
     found += [f"{by} is not compared: {why}" for by, why in timed.get("failed_peers", {}).items()]
+    found += [f"{by}: {note}" for by, note in timed.get("notes", {}).items()]
     wrong = any(remark(row) for row in rows if row["phase"] == "check")
     missing = [phase for phase in PHASES if not any(row["phase"] == phase for row in rows)]
     return found + [f"no {phase}" for phase in missing if not (wrong and phase == "time")]
@@ -93,7 +125,9 @@ def _times(kernel: dict, timed: dict) -> list[str]:
     ranked = sorted(peers, key=peers.get)
     spread = f"{ours:.3f} ({times[OURS]['min']:.3f}, {times[OURS]['p90']:.3f})" if ours else ""
     clock = timed.get("clocks", {}).get(SM_CLOCK)
-    cells = [spread, _rate(kernel, ours), f"{clock[1]:.0f}" if clock else "", _ms(theirs), _ratio(theirs, ours)]
+    modelled = kernel["modelled_us"] / 1000 if kernel.get("modelled_us") else None
+    cells = [spread, _ms(modelled), _ratio(ours, modelled), _rate(kernel, ours), f"{clock[1]:.0f}" if clock else ""]
+    cells += [_ms(theirs), _ratio(theirs, ours)]
     fastest = _ratio(peers[ranked[0]], ours) if ranked else ""
     return [*cells, ", ".join(f"{_ms(peers[by])} ({by})" for by in ranked), fastest]
 

@@ -1,4 +1,5 @@
-"""The GPU benchmark over the strict driver and the emulator: its plan, every phase, a hang, a fault, and the table."""
+"""The GPU benchmark over the strict driver and the emulator: its plan, every phase in order, a run that is killed and taken up, a
+hang, a fault, refused images, and the table."""
 
 import ast
 import json
@@ -13,26 +14,30 @@ import pytest
 from tests.compiled_once import once, shared_folder
 from tests.runtime.fake_driver import RecordingEncoder
 from tests.strict_driver import gpu_run
-from tests.strict_driver.gpu_run import FAULTS, HANGS, SECONDS
+from tests.strict_driver.gpu_run import FAULTS, HANGS, PEER_REFUSED, REFUSED, SECONDS
 from tests.strict_driver.server import StrictDriver, build
+from tileiras_build.bytecode.export import load_cases
 from tileiras_build.launch_manifest import TensorMapRow
 from tileiras_build.runtime.tensor_maps import resolve
 
 FOLDER = gpu_run.RUNNER
 FP8, GELU, ODD = "matmul_f8e4m3_128x128x64", "matmul_f16_128x128x64_persistent_gelu", "attention_f16_128x128_odd_causal"
-RIGHT = ("matmul_f16_128x128x64", "vector_add_f32_1024", FP8, GELU, ODD)
+RIGHT = ("matmul_f16_128x128x64", PEER_REFUSED, FP8, GELU, ODD, REFUSED)
+FIRST = [FAULTS, REFUSED]  # in this plan
+MODULES = ("case", "clocks", "device", "images", "peers", "plan", "problems", "processes", "report", "run", "triton_programs",
+           "variants")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def gpu_modules():
     """The modules of benchmarks/gpu, which stand beside each other on the GPU's machine."""
     sys.path.insert(0, str(FOLDER))
-    names = ("build", "case", "clocks", "device", "peers", "problems", "report", "run")
+    before = list(sys.path)
     try:
-        yield {name: __import__(name) for name in names}
+        yield {name: __import__(name) for name in MODULES}
     finally:
-        sys.path.remove(str(FOLDER))
-        for name in names:
+        sys.path[:] = [place for place in before if place != str(FOLDER)]
+        for name in MODULES:
             sys.modules.pop(name, None)
 
 
@@ -44,10 +49,10 @@ def plan(gpu_modules):
 def _plan(gpu_modules):
     folder = shared_folder()
     wanted = [*RIGHT, HANGS, FAULTS]
-    words = ["build.py", str(folder), "--small", "--no-peer", *(word for name in wanted for word in ("--only", name))]
+    words = ["plan.py", str(folder), "--small", "--no-peer", *(word for name in wanted for word in ("--only", name))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words)
-        assert gpu_modules["build"].main() == 0
+        assert gpu_modules["plan"].main() == 0
     return folder, json.loads((folder / "plan.json").read_text())
 
 
@@ -58,46 +63,86 @@ def test_the_plan_names_what_to_launch(plan):
     assert rows[RIGHT[0]]["variants"]["tail"]["grid"] == [2, 2, 1]
     assert rows[RIGHT[0]]["variants"]["tail"]["shapes"] == [[224, 208], [208, 192], [224, 192]]
     assert found["probes"]["cases"] == [[RIGHT[0], "check"]]
-    assert all((folder / f"{name}.ours.cubin").read_bytes()[:4] == b"\x7fELF" for name in rows)
-    assert all(".visible .entry" in (folder / f"{name}.ours.ptx").read_text() for name in rows)
+    images = [f"{one['case']}.{one['by']}" for one in found["images"]]
+    assert all((folder / "images" / f"{name}.cubin").read_bytes()[:4] == b"\x7fELF" for name in images)
+    assert all(
+        ".visible .entry" in (folder / "images" / f"{name}.ptx").read_text()
+        for name in images
+        if "tileiras" not in name
+    )
+    assert {"read_all.probe", "static_shared.probe"} < set(images)
 
 
-def problem(build, name, small=False):
-    [case] = [case for path in build.KERNELS for case in build.load_cases(path) if case.name == name]
-    return build.problem(case, small), build.formats(case)
+def test_the_plan_begins_with_what_teaches_most(gpu_modules, plan):
+    teaches = gpu_modules["plan"].teaches
+    assert plan[1]["first"] == FIRST and [row["name"] for row in plan[1]["kernels"]][:2] == FIRST
+    names = ["vector_add_f32_1024", "matmul_bf16_128x128x64", "layer_norm_f16_4096", "matmul_f16_128x256x64"]
+    assert sorted(names, key=teaches) == names[::-1]
+
+
+def test_the_plan_of_full_sizes_has_the_model_and_tritons_programs(gpu_modules, tmp_path):
+    plan, name = gpu_modules["plan"], "softmax_f16_4096"
+    [(case, code)] = plan.kernels([name])
+    (tmp_path / "images").mkdir()
+    options = types.SimpleNamespace(folder=tmp_path, small=False, no_peer=True)
+    row = plan._build(case, code, plan.find_target("90"), options)
+    assert 0 < row["modelled_us"] < 1e5
+    [program] = json.loads(json.dumps(row))["variants"]["full"]["triton"]
+    assert program["kernel"] == "softmax" and program["configurations"] == [[4, 1], [8, 1], [16, 1]]
+    assert program["arguments"] == {
+        "x": {"array": 0, "shape": [16384, 4096]},
+        "out": {"array": 1, "shape": [16384, 4096]},
+    }
+    assert "triton" not in row["variants"]["small"]
+
+
+def test_the_folder_has_all_that_runs_beside_a_gpu(plan):
+    """Nothing of the checkout is asked for there: what it imports is in the folder, in NumPy or in Python."""
+    files = list(plan[0].glob("*.py"))
+    known = sys.stdlib_module_names | {"numpy"} | {path.stem for path in files}
+    for path in (path for path in files if path.name != "triton_kernels.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert {name.partition(".")[0] for name in found} <= known, path.name
+
+
+def problem(variants, name, small=False):
+    [case] = [case for path in variants.KERNELS for case in load_cases(path) if case.name == name]
+    return variants.problem(case, small), variants.formats(case)
 
 
 def test_full_sizes_are_those_of_the_table(gpu_modules):
-    build = gpu_modules["build"]
-    attention, _ = problem(build, "attention_f16_128x128_causal")
+    variants = gpu_modules["variants"]
+    attention, _ = problem(variants, "attention_f16_128x128_causal")
     assert attention["kind"] == "attention_causal" and attention["variants"]["full"]["grid"] == [32, 32, 1]
-    persistent, _ = problem(build, "matmul_f16_256x128x64_persistent")
+    persistent, _ = problem(variants, "matmul_f16_256x128x64_persistent")
     assert persistent["persistent"] and persistent["variants"]["full"]["grid"] == [512, 1, 1]
     assert persistent["variants"]["full"]["bytes"] == 3 * 2 * 4096**2
 
 
 def test_odd_sizes_are_multiples_of_nothing(gpu_modules):
-    build = gpu_modules["build"]
+    variants = gpu_modules["variants"]
     for small in (False, True):
-        attention, _ = problem(build, ODD, small)
+        attention, _ = problem(variants, ODD, small)
         assert all(one["shapes"][0][1] % 2 and one["shapes"][0][1] % 128 for one in attention["variants"].values())
-        product, _ = problem(build, "matmul_f16_128x128x64_odd", small)
+        product, _ = problem(variants, "matmul_f16_128x128x64_odd", small)
         assert all(side % 2 for one in product["variants"].values() for shape in one["shapes"] for side in shape)
 
 
 def test_what_a_product_adds_is_an_argument(gpu_modules):
-    build = gpu_modules["build"]
-    gelu, _ = problem(build, GELU, small=True)
+    variants = gpu_modules["variants"]
+    gelu, _ = problem(variants, GELU, small=True)
     assert gelu["kind"] == "product_gelu" and gelu["variants"]["tail"]["shapes"][2] == [192]
-    residual, _ = problem(build, "matmul_bf16_128x128x64_residual", small=True)
+    residual, _ = problem(variants, "matmul_bf16_128x128x64_residual", small=True)
     assert residual["kind"] == "product_residual" and residual["variants"]["tail"]["shapes"][2] == [224, 192]
 
 
 def test_scales_are_numbers_without_a_sign(gpu_modules):
-    found, formats = problem(gpu_modules["build"], "scaled_nvfp4_128x128x256", small=True)
+    found, formats = problem(gpu_modules["variants"], "scaled_nvfp4_128x128x256", small=True)
     assert formats == ["uint8", "scale_e4m3", "uint8", "scale_e4m3", "float16"]
     assert found["variants"]["small"]["shapes"][:2] == [[256, 128], [256, 16]]
-    packed, formats = problem(gpu_modules["build"], "scaled_fp4_128x128x256", small=True)
+    packed, formats = problem(gpu_modules["variants"], "scaled_fp4_128x128x256", small=True)
     assert formats[0] == "float4_e2m1fn" and packed["variants"]["small"]["shapes"][0] == [256, 512]
 
 
@@ -157,7 +202,8 @@ def test_scales_and_fp4_are_those_of_ml_dtypes(gpu_modules):
 # ---- the whole sequence ----------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def results(plan, tmp_path_factory):
-    """The rows of a run in which one case hangs and one faults, with every tool; and the driver's refusals."""
+    """The rows of a run with every tool in which one case hangs, one faults and two images are refused: it is killed in the middle, its
+    last line is cut off, and a second run takes it up. And the driver's refusals, and the folder's files at the end."""
     return once(("GPU results",), lambda: _results(plan[0], tmp_path_factory.mktemp("driver")))
 
 
@@ -166,9 +212,13 @@ def _results(folder, driver):
     gpu_run.write_tools(folder)
     with StrictDriver(driver, "sm_90") as gpu:
         gpu_run.add_images(gpu, folder)
-        done = gpu_run.run(gpu, folder)
+        gpu_run.run_until(gpu, folder, "time", REFUSED)
+        results = folder / "results" / "results.jsonl"
+        table = (folder / "results" / "table.md").read_text()
+        results.write_text(results.read_text() + '{"phase": "check", "ca')
+        done = gpu_run.run(gpu, folder, "--resume")
         assert done.returncode == 1, done.stderr
-        return (folder / "results.jsonl").read_text(), gpu.refusals()
+        return results.read_text(), gpu.refusals(), table, (folder / "results" / "table.md").read_text()
 
 
 def rows_of(text, phase):
@@ -177,9 +227,58 @@ def rows_of(text, phase):
 
 def test_probes_come_first_and_say_what_works(results):
     probes = rows_of(results[0], "probe")
-    assert list(probes) == [("static_shared", "not needed"), ("heap", "needed"), (RIGHT[0], "check")]
+    clusters = [("clusters_by_directive", f"grid {shape}") for shape in ("3 block 128", "4 block 128", "4 block 1")]
+    clusters += [("clusters_by_grid", variant) for _, variant in clusters]
+    assert list(probes) == [("static_shared", "not needed"), ("heap", "needed"), *clusters, (RIGHT[0], "check")]
     assert "cuLaunchKernelEx" in probes["static_shared", "not needed"]["failed"]
     assert probes["heap", "needed"]["wrong"] == probes[RIGHT[0], "check"]["wrong"] == []
+
+
+def test_probes_say_what_a_grid_of_clusters_counts(results):
+    probes = rows_of(results[0], "probe")
+    directive, grid = (
+        {key[1]: row for key, row in probes.items() if key[0] == f"clusters_by_{by}"} for by in ("directive", "grid")
+    )
+    assert [directive[f"grid {count} block 128"]["ctas"] for count in (3, 4)] == [6, 8]
+    assert directive["grid 3 block 128"]["found"] == "6 CTAs ran, of ranks [0, 1], in grids of [6]"
+    assert grid["grid 4 block 128"]["ctas"] == 4 and "no whole clusters" not in str(directive)
+    assert all("cuLaunchKernelEx" in row["failed"] for row in (directive["grid 4 block 1"], grid["grid 3 block 128"]))
+
+
+def test_a_refused_image_costs_its_row_or_is_made_anew(results):
+    loads = rows_of(results[0], "load")
+    assert loads[PEER_REFUSED, "tileiras"]["failed"] == "cuModuleLoadData: CUDA_ERROR (209); there is no PTX of it"
+    assert loads[REFUSED, "ours"]["source"] == "ptxas" and "(209)" in loads[REFUSED, "ours"]["refused"]
+    assert {row.get("source") for key, row in loads.items() if REFUSED not in key and "tileiras" not in key} == {
+        "cubin"
+    }
+    times = rows_of(results[0], "time")
+    assert set(times[PEER_REFUSED, "full"]["ms"]) == {"ours", "copy"}
+    assert "(209)" in times[PEER_REFUSED, "full"]["failed_peers"]["tileiras"]
+    assert times[REFUSED, "full"]["wrong"] == []
+
+
+def test_a_killed_run_is_taken_up(results):
+    rows = list(map(json.loads, results[0].splitlines()))
+    starts = [at for at, row in enumerate(rows) if row["phase"] == "start"]
+    assert (
+        [rows[at]["resumed"] for at in starts] == [False, True] and rows[-1]["phase"] == "end" and rows[-1]["left"] == 0
+    )
+    assert not any(row["phase"] == "end" for row in rows[: starts[1]])
+    keys = [(row["phase"], row["case"], row["variant"]) for row in rows if "case" in row and row["phase"] != "load"]
+    assert len(set(keys)) == len(keys)
+    partial, whole = results[2:]
+    line = next(line for line in partial.splitlines() if line.startswith(f"| {REFUSED} |"))
+    assert "0.0e+00" in line and "no check" in next(one for one in partial.splitlines() if one.startswith(f"| {ODD} |"))
+    assert "no check" not in whole
+
+
+def test_first_kernels_are_checked_and_timed_before_the_others_are_looked_at(results):
+    order = [(row["phase"], row["case"]) for row in map(json.loads, results[0].splitlines()) if "case" in row]
+    assert list(dict.fromkeys(phase for phase, _ in order))[:4] == ["load", "probe", "check", "time"]
+    assert order.index(("time", REFUSED)) < min(order.index(("check", name)) for name in RIGHT if name != REFUSED)
+    last = max(at for at, (phase, _) in enumerate(order) if phase in ("check", "time"))
+    assert last < min(at for at, (phase, _) in enumerate(order) if phase in ("profile", "sanitize"))
 
 
 def test_nothing_else_is_wrong(results):
@@ -195,7 +294,11 @@ def test_right_cases_are_right_at_odd_sizes_too(results):
 
 def test_a_hang_costs_one_row_and_a_fault_those_of_its_case(results):
     checks, times = rows_of(results[0], "check"), rows_of(results[0], "time")
-    [hung] = [row for row in map(json.loads, results[0].splitlines()) if row.get("case") == HANGS]
+    [hung] = [row for (name, _), row in checks.items() if name == HANGS]
+    assert {row["phase"] for row in map(json.loads, results[0].splitlines()) if row.get("case") == HANGS} == {
+        "load",
+        "check",
+    }
     assert (hung["phase"], hung["failed"]) == ("check", f"no end in {SECONDS} s")
     assert "cuCtxSynchronize" in checks[FAULTS, "small"]["failed"]
     assert {name for name, _ in times} == set(RIGHT)
@@ -217,8 +320,13 @@ def test_clocks_are_left_out_without_nvml(gpu_modules, monkeypatch, library):
 
 
 def test_the_driver_refuses_the_static_probe_and_reports_the_fault_alone(results):
-    assert {line.split(": ")[0] for line in results[1]} == {"cuLaunchKernelEx", "launch"}
-    assert all("static_shared" in line or FAULTS in line for line in results[1])
+    by = {}
+    for line in results[1]:
+        by.setdefault(line.split(": ")[0], set()).add(line)
+    assert set(by) == {"cuModuleLoadData", "cuLaunchKernelEx", "launch"}
+    assert all("the cubin is for sm_75" in line for line in by["cuModuleLoadData"])
+    assert all("static_shared" in line or "clusters_by" in line for line in by["cuLaunchKernelEx"])
+    assert all(FAULTS in line for line in by["launch"])
 
 
 def test_every_tool_of_the_sanitizer_runs_on_what_does_not_hang(results):
@@ -244,7 +352,9 @@ def test_the_table_is_complete(gpu_modules, plan, results):
         row["name"] for row in plan[1]["kernels"]
     }
     assert f"check small: no end in {SECONDS} s |" in lines[HANGS] and "cuCtxSynchronize" in lines[FAULTS]
-    assert lines[RIGHT[1]].count("(copy)") == 1 and lines[RIGHT[1]].endswith("|  |") and "GB/s" in lines[RIGHT[1]]
+    assert lines[RIGHT[1]].count("(copy)") == 1 and "GB/s" in lines[RIGHT[1]]
+    assert lines[RIGHT[1]].endswith("| tileiras is not compared: cuModuleLoadData: CUDA_ERROR (209) |")
+    assert lines[REFUSED].endswith("| made by ptxas |") and lines[FP8].endswith("|  |")
     assert " 3/3 " in lines[GELU] and "TFLOP/s | 1980 |" in lines[GELU]
     assert f"| {GELU} | 152.90 us | 83.75 | 41.02 | 18.61 | 168 |  |" in table
 
@@ -262,115 +372,20 @@ def test_the_table_goes_into_the_documentation(gpu_modules, results, tmp_path, m
         assert made == f"{before}{report.BEGIN}{table}{report.END}{after}"
 
 
-def test_a_line_cut_off_by_a_crash_is_left_out(gpu_modules, results):
-    lines = results[0].splitlines()[:7]
-    cut = [*lines, results[0].splitlines()[7][:20]]
-    table = gpu_modules["report"].table(cut)
-    assert table == gpu_modules["report"].table(lines)
-    assert sum("no check; no time" in line for line in table.splitlines()) == len(RIGHT) + 2 - 2
-
-
-def test_a_later_run_takes_up_what_an_earlier_one_left(gpu_modules, plan, results, tmp_path, monkeypatch):
-    run, asked = gpu_modules["run"], []
-    lines = results[0].splitlines()
-    (tmp_path / "plan.json").write_text((plan[0] / "plan.json").read_text())
-    (tmp_path / "results.jsonl").write_text("\n".join(lines[:-3]) + "\n")
-    monkeypatch.setattr(run, "run", lambda command, limit: asked.append(command) or {"wrong": []})
-    monkeypatch.setattr(run, "find_tool", lambda name: f"/bin/{name}")
-    monkeypatch.setattr(sys, "argv", ["run.py", str(tmp_path), "--resume"])
-    assert run.main() == 0
-    assert [command[-3] for command in asked if "once" in command] == [
-        json.loads(line)["case"] for line in lines[-3:-1]
-    ]
-    merged = gpu_modules["report"].last_run((tmp_path / "results.jsonl").read_text().splitlines())[1]
-    assert {(row["phase"], row.get("case")) for row in merged} == {
-        (row["phase"], row.get("case")) for row in map(json.loads, lines)
-    }
-    (tmp_path / "plan.json").write_text(json.dumps({**plan[1], "flush_bytes": 1}))
-    assert run.main() == 2
-
-
-def test_the_machine_with_the_gpu_needs_numpy_alone():
-    """Nothing else is imported by name; peers look for libraries themselves."""
-    files = [path for path in FOLDER.glob("*.py") if path.name != "build.py"]
-    known = sys.stdlib_module_names | {"numpy"} | {path.stem for path in files}
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
-            found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            found += [node.module] if isinstance(node, ast.ImportFrom) else []
-            assert {name.partition(".")[0] for name in found} <= known, path.name
-
-
 # ---- parts -------------------------------------------------------------------------------------------------------
-def test_a_tool_that_is_not_there_is_said(gpu_modules, plan, tmp_path, monkeypatch):
-    run, report = gpu_modules["run"], gpu_modules["report"]
-    monkeypatch.setattr(run, "find_tool", lambda name: None)
-    with (tmp_path / "log").open("a") as log:
-        assert run.run_phase("sanitize", run.Work(plan[1], plan[1]["kernels"], [], 1), 1, log) == 0
-    assert "- sanitize: compute-sanitizer is not installed" in report.table((tmp_path / "log").read_text().splitlines())
-
-
-def test_tools_are_found_beside_the_toolkit(gpu_modules, tmp_path, monkeypatch):
-    run = gpu_modules["run"]
-    for version in ("12.9", "13.0"):
-        (tmp_path / f"cuda-{version}").mkdir()
-        gpu_run.write_tools(tmp_path / f"cuda-{version}", ["ncu"])
-    monkeypatch.setattr(run, "TOOLS", {"ncu": (f"{tmp_path}/cuda*",)})
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert run.find_tool("ncu") == str(tmp_path / "cuda-13.0" / "ncu")
-
-
-# A case that says so, then hangs, or leaves a child that keeps its output open.
-LINGERS = (
-    "import os, subprocess, sys, time; subprocess.Popen(['sleep', '600'], start_new_session=True); time.sleep(600)"
-)
-
-
-def test_a_case_that_cannot_be_ended_is_left(gpu_modules, monkeypatch):
-    run = gpu_modules["run"]
-    monkeypatch.setattr(run, "LONGEST_DEATH", 0.2)
-    found = run.run([sys.executable, "-c", LINGERS], 0.5)
-    assert found["failed"] == "no end in 0.5 s, still there 0.2 s after it was killed" and found["hung"]
-
-
-def test_what_is_no_result_is_a_failure(gpu_modules):
-    run = gpu_modules["run"].run
-    assert run([sys.executable, "case.py", "-c"], 60)["failed"].startswith(sys.executable[:1])
-    assert run([sys.executable, "-c", "print('{cut')"], 60)["failed"] == "exit status 0"
-    found = run([sys.executable, "-c", "print('==ERROR== ERR_NVGPUCTRPERM'); print('{}')"], 60)
-    assert found["failed"] == "ERROR== ERR_NVGPUCTRPERM; ERROR== ERR_NVGPUCTRPERM"
-
-
-def test_peers_that_bring_a_case_down_cost_no_time_of_ours(gpu_modules, tmp_path):
-    program = tmp_path / "case.py"
-    program.write_text("import sys\nprint('{\"ms\": 1}') if 'alone' in sys.argv else sys.exit('peer fault')")
-    found = gpu_modules["run"]._timed([sys.executable, str(program)], 60, "time")
-    assert found["ms"] == 1 and found["failed_peers"] == {"all": "peer fault"}
-    row = {"phase": "time", "case": "k", "variant": "full", **found, "ms": {}}
-    start = {"phase": "start", "kernels": [{"name": "k", "work": 0, "bytes": 1}]}
-    assert "all is not compared: peer fault" in gpu_modules["report"].table(map(json.dumps, [start, row]))
-
-
-def test_a_peer_that_is_wrong_is_not_compared_with(gpu_modules):
-    one = {"median": 2.0, "min": 1.0, "p90": 3.0}
-    times = {"ours": one, "torch": one | {"median": 1.0}, "cupy": one | {"median": 3.0}}
-    row = {"phase": "time", "case": "k", "variant": "full", "ms": times, "failed_peers": {"torch": "error 1"}}
-    start = {"phase": "start", "kernels": [{"name": "k", "work": 4e9, "bytes": 1}]}
-    table = gpu_modules["report"].table(map(json.dumps, [start, row]))
-    assert "| 2 TFLOP/s |  |  |  | 3.000 (cupy) | 1.50x | torch is not compared: error 1; no check |" in table
-
-
 def test_persistent_kernels_fill_the_gpu(gpu_modules):
     case = gpu_modules["case"]
 
-    def grid(cluster, tiles, persistent=True):
+    def grid(cluster, tiles, persistent=True, ctas=False):
         made = object.__new__(case.Prepared)
         made.row = {"persistent": persistent, "launch": {"cluster": [cluster, 1, 1]}}
         made.variant, made.gpu = {"grid": [tiles, 1, 1]}, types.SimpleNamespace(multiprocessors=132)
+        made.counts_ctas = ctas
         return made.grid()
 
     assert grid(1, 512) == [132, 1, 1] and grid(2, 512) == [66, 1, 1]
     assert grid(1, 16) == [16, 1, 1] and grid(1, 512, persistent=False) == [512, 1, 1]
+    assert grid(2, 512, ctas=True) == [132, 1, 1] and grid(2, 16, persistent=False, ctas=True) == [32, 1, 1]
 
 
 class Fake:

@@ -1,10 +1,12 @@
-"""What the GPU runner compares with: every library is handed the same problem, and its result is checked like ours.
+"""What the GPU runner compares with: every library is handed the same problem, runs once before it is timed, and its result is
+checked like ours.
 
 The libraries are stand-ins on NumPy, and torch itself on the CPU where it is installed; GPU memory is the host's."""
 
 import ctypes
 import sys
 import types
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +35,7 @@ PROBLEMS = {
 def gpu_modules():
     """The modules of benchmarks/gpu that need no GPU."""
     sys.path.insert(0, str(FOLDER))
-    names = ("peers", "problems")
+    names = ("peers", "problems", "triton_programs")
     try:
         yield {name: __import__(name) for name in names}
     finally:
@@ -148,7 +150,7 @@ def test_cublas_computes_the_same(gpu_modules, monkeypatch, dtype, compute):
     monkeypatch.setattr(peers, "_load_cublas", lambda: library)
     case, reference = prepare(problems, "product", dtype)
     assert faults(peers.find(case)[0]["cublas"], reference) == []
-    assert library.computes == [compute] * 2
+    assert library.computes == [compute] * 3
 
 
 def test_cublas_is_left_out_where_it_has_nothing(gpu_modules, monkeypatch):
@@ -173,7 +175,7 @@ def test_a_copy_moves_half_of_the_bytes(gpu_modules):
     case.gpu.copy = lambda target, source, size: moved.append(size)
     copy = gpu_modules["peers"].find(case)[0]["copy"]
     copy.run()
-    assert moved == [3 * M * 4 // 2] and copy.result is None
+    assert moved == [3 * M * 4 // 2] * 2 and copy.result is None
     assert "copy" not in gpu_modules["peers"].find(prepare(gpu_modules["problems"], "product")[0])[0]
 
 
@@ -260,7 +262,7 @@ def torch(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("kind", [kind for kind in PROBLEMS if not kind.startswith("attention")])
 def test_torch_computes_the_same(gpu_modules, torch, kind):
     case, reference = prepare(gpu_modules["problems"], kind)
     found, failed = gpu_modules["peers"].find(case)
@@ -275,3 +277,159 @@ def test_torch_computes_products_of_other_types(gpu_modules, torch, dtype, by_co
         assert "bfloat16" in failed["torch"]
     else:
         assert faults(found["torch"], reference) == []
+
+
+# ---- attention by name ---------------------------------------------------------------------------------------------------
+NAMED = {"cudnn": "CUDNN_ATTENTION", "flash-attention": "FLASH_ATTENTION"}
+
+
+@pytest.fixture
+def backends(monkeypatch):
+    """Stand-ins for torch and ``torch.nn.attention``; the backends that were chosen while attention was computed."""
+    chosen, inside = [], []
+
+    @contextmanager
+    def sdpa_kernel(backend):
+        inside.append(backend)
+        yield
+        inside.pop()
+
+    module = stand_in()
+    attend = module.nn.functional.scaled_dot_product_attention
+
+    def recording(*arrays, **words):
+        chosen.append(inside[-1])
+        return attend(*arrays, **words)
+
+    module.nn.functional.scaled_dot_product_attention = recording
+    monkeypatch.setitem(sys.modules, "torch", module)
+    names = types.SimpleNamespace(**{name: name for name in NAMED.values()})
+    monkeypatch.setitem(
+        sys.modules, "torch.nn.attention", types.SimpleNamespace(sdpa_kernel=sdpa_kernel, SDPBackend=names)
+    )
+    return chosen
+
+
+@pytest.mark.parametrize("kind", ["attention", "attention_causal"])
+@pytest.mark.parametrize("name", NAMED)
+def test_attention_is_that_of_the_library_that_is_named(gpu_modules, backends, kind, name):
+    case, reference = prepare(gpu_modules["problems"], kind)
+    found, failed = gpu_modules["peers"].find(case)
+    assert failed == {} and set(NAMED) <= set(found) and "torch" not in found
+    backends.clear()
+    assert faults(found[name], reference) == [] and backends == [NAMED[name]] * 2
+
+
+def test_a_backend_that_torch_was_built_without_costs_itself(gpu_modules, backends):
+    del sys.modules["torch.nn.attention"].SDPBackend.CUDNN_ATTENTION
+    found, failed = gpu_modules["peers"].find(prepare(gpu_modules["problems"], "attention")[0])
+    assert list(failed) == ["cudnn"] and "flash-attention" in found
+
+
+def test_peers_that_are_not_wanted_are_left_out(gpu_modules, cupy):
+    find, case = gpu_modules["peers"].find, prepare(gpu_modules["problems"], "vector_add", F32)[0]
+    assert {"cupy", "copy"} <= set(find(case)[0])
+    assert "cupy" not in find(case, ["cupy"])[0] and find(case, ["all"]) == ({}, {})
+
+
+# ---- Triton --------------------------------------------------------------------------------------------------------------
+class Kernel:
+    """A program of Triton's, called as its users call it; ``compute`` gets the arguments by name."""
+
+    def __init__(self, compute):
+        self.compute, self.calls, self.compiled = compute, [], []
+
+    def __getitem__(self, grid):
+        def launch(**words):
+            self.calls.append((grid, words["num_warps"], words["num_stages"]))
+            self.compute(**words)
+
+        return launch
+
+    def warmup(self, grid, **words):
+        self.compiled.append((words["num_warps"], words["num_stages"]))
+
+
+def add(a, b, c, N, num_warps, num_stages):
+    if num_warps > 8:
+        raise RuntimeError("out of resources")
+    c[...] = a + b
+
+
+def transpose(x, out, **words):
+    assert x.box == [64, 64] and out.base.shape == (N, M)
+    out.base[...] = x.base.T
+
+
+def program(kernel, arguments, configurations, **more):
+    told = {"constants": {"N": 64}, "grid": [9, 1, 1], "boxes": {}, "is_persistent": False}
+    return {"kernel": kernel, "arguments": arguments, "configurations": configurations, **told, **more}
+
+
+@pytest.fixture
+def triton(monkeypatch):
+    """Stand-ins for torch, Triton's descriptors and the programs."""
+    kernels = types.SimpleNamespace(vector_add=Kernel(add), transpose=Kernel(transpose))
+    made = types.SimpleNamespace(from_tensor=lambda tensor, box: types.SimpleNamespace(base=tensor, box=box))
+    monkeypatch.setitem(sys.modules, "torch", stand_in())
+    monkeypatch.setitem(sys.modules, "triton_kernels", kernels)
+    monkeypatch.setitem(sys.modules, "triton.tools.tensor_descriptor", types.SimpleNamespace(TensorDescriptor=made))
+    return kernels
+
+
+def told(*places, shape):
+    return {name: {"array": place, "shape": shape} for place, name in enumerate(places)}
+
+
+def with_stopwatch(case, times):
+    """A case on a GPU of two multiprocessors, where launches take these times."""
+    left = iter(times)
+
+    def measure(run):
+        run()
+        return next(left)
+
+    case.gpu.stopwatch, case.gpu.multiprocessors = lambda: measure, 2
+    return case
+
+
+def test_the_fastest_of_tritons_programs_is_taken(gpu_modules, triton):
+    case, reference = prepare(gpu_modules["problems"], "vector_add", F32)
+    configurations = [[4, 1], [16, 1], [8, 1]]
+    arguments = told("a", "b", "c", shape=[M])
+    case.variant["triton"] = [program("vector_add", arguments, configurations, is_persistent=True)]
+    found, failed = gpu_modules["peers"].find(with_stopwatch(case, [3.0, 2.0, 3.0, 1.0, 5.0, 5.0]))
+    assert "triton" not in failed and found["triton"].note == "vector_add 64 warps 8 stages 1"
+    triton.vector_add.calls.clear()
+    assert faults(found["triton"], reference) == []
+    assert triton.vector_add.calls == [((2, 1, 1), 8, 1)] * 2
+
+
+def test_descriptors_are_those_of_the_box(gpu_modules, triton):
+    case, reference = prepare(gpu_modules["problems"], "transpose")
+    arguments = {"x": {"array": 0, "shape": [M, N]}, "out": {"array": 1, "shape": [N, M]}}
+    boxes = {"x": [64, 64], "out": [64, 64]}
+    case.variant["triton"] = [program("transpose", arguments, [[4, 1]], boxes=boxes)]
+    found, failed = gpu_modules["peers"].find(with_stopwatch(case, [1.0] * 3))
+    assert "triton" not in failed and faults(found["triton"], reference) == []
+
+
+def test_no_program_that_runs_is_said(gpu_modules, triton):
+    case, _ = prepare(gpu_modules["problems"], "vector_add", F32)
+    case.variant["triton"] = [program("vector_add", told("a", "b", "c", shape=[M]), [[16, 1]])]
+    found, failed = gpu_modules["peers"].find(with_stopwatch(case, []))
+    assert failed["triton"] == "NoProgram: RuntimeError: out of resources" and "triton" not in found
+
+
+def test_programs_are_compiled_before_they_are_timed(gpu_modules, triton):
+    made = []
+    torch = sys.modules["torch"]
+    torch.float32, torch.empty = (
+        "f32",
+        lambda shape, **words: made.append((shape, words)) or np.zeros(shape, np.float32),
+    )
+    arguments = told("a", "b", "c", shape=[M])
+    row = {"dtypes": [F32] * 3, "variants": {"full": {"triton": [program("vector_add", arguments, [[4, 1], [8, 1]])]}}}
+    assert gpu_modules["peers"].prepare(row) == 2 and triton.vector_add.compiled == [(4, 1), (8, 1)]
+    assert made == [([M], {"dtype": "f32", "device": "cuda"})] * 3
+    assert gpu_modules["peers"].prepare({"dtypes": [], "variants": {"full": {}}}) == 0

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from tests.emulated_kernels import assembled
+from tileiras_build.bytecode.export import load_cases
 from tileiras_build.estimate.launch import Argument, Buffer
 from tileiras_build.targets import TARGETS
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 KERNELS = FOLDER / "fast_path_kernels.py"
-MODULES = ("triton_peer", "build", "compile_speed")
+MODULES = ("triton_peer", "variants", "compile_speed")
 
 
 @pytest.fixture
@@ -20,18 +21,18 @@ def peer(monkeypatch):
     """The program and what makes problems, as its folder's scripts see them."""
     for folder in (FOLDER / "gpu", FOLDER):
         monkeypatch.syspath_prepend(str(folder))
-    import build
     import triton_peer
+    import variants
 
-    yield SimpleNamespace(program=triton_peer, build=build)
+    yield SimpleNamespace(program=triton_peer, variants=variants)
     for name in MODULES:
         sys.modules.pop(name, None)
 
 
 def programs(peer, name: str, sm: str) -> list:
-    case = next(case for case in peer.build.load_cases(KERNELS) if case.name == name)
+    case = next(case for case in load_cases(KERNELS) if case.name == name)
     family = next(row for prefix, row in peer.program.FAMILIES.items() if name.startswith(prefix))
-    return list(family.programs(case, peer.build.problem(case, small=False)["variants"]["full"], TARGETS[sm]))
+    return list(family.programs(case, peer.variants.problem(case, small=False)["variants"]["full"], TARGETS[sm]))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tileiras_build.packages.fatbin import Part, make_fatbin
@@ -49,9 +50,9 @@ def tile_ptx(target: str) -> str:
     return f"{head}.visible .global .align 8 .b8 ___NV_TILE_LAUNCH_META_DATA___[64];\n.visible{kernel}"
 
 
-def assemble(text: str, target: str) -> bytes:
+def assemble(text: str, target: str, options: Sequence[str] = ()) -> bytes:
     """The cubin of PTX text."""
-    command = [find_ptxas(), f"-arch={target}", "-o", "/dev/stdout", "-"]
+    command = [find_ptxas(), *options, f"-arch={target}", "-o", "/dev/stdout", "-"]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout

@@ -11,7 +11,7 @@ from importlib import import_module
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver.gpu_run import RUNNER
 from tests.strict_driver.launch_case import Told
-from tileiras_build.bytecode.export import export_kernels, list_cases
+from tileiras_build.bytecode.export import export_kernels, list_cases, load_cases
 from tileiras_build.references import find_faults
 
 VARIANT, BLOCKS = "tail", 2  # of benchmark kernels: odd sizes; blocks or clusters of one that takes many tiles
@@ -57,10 +57,10 @@ def _faults(name: str, values: Sequence) -> list[str]:
 # ---- benchmarks ------------------------------------------------------------------------------------------------------
 @cache
 def _modules() -> tuple:
-    """benchmarks/gpu's ``build`` and ``problems``, which stand beside each other."""
+    """benchmarks/gpu's ``variants`` and ``problems``, which stand beside each other."""
     sys.path.insert(0, str(RUNNER))
     try:
-        return import_module("build"), import_module("problems")
+        return import_module("variants"), import_module("problems")
     finally:
         sys.path.remove(str(RUNNER))
 
@@ -72,10 +72,10 @@ def _benchmarks() -> dict:
 
 
 def _benchmark(name: str) -> Kernel:
-    build, problems = _modules()
+    variants, problems = _modules()
     path = _benchmarks()[name]
-    [case] = [case for case in build.load_cases(path) if case.name == name]
-    row = {**build.problem(case, small=True), **build.arrays_of(case)}
+    [case] = [case for case in load_cases(path) if case.name == name]
+    row = {**variants.problem(case, small=True), **variants.arrays_of(case)}
     variant = row["variants"][VARIANT]
     grid = [BLOCKS, 1, 1] if row["persistent"] else variant["grid"]
     make = partial(problems.make_arrays, row, variant)

@@ -949,8 +949,10 @@ static CUresult load(const char *function, handle **made, kind kind, const void 
         status = load_elf(function, &loaded, image);
     else if (word(image) == 0xba55ed50u)
         status = load_fat(function, &loaded, image);
+    else if (!memcmp(image, ".version", 8) || !memcmp(image, "//", 2))
+        status = load_ptx(function, &loaded, image, strlen(image) + 1);
     else
-        return refuse(function, CUDA_ERROR_INVALID_IMAGE, "the image is no cubin and no fat binary");
+        return refuse(function, CUDA_ERROR_INVALID_IMAGE, "the image is no cubin, no fat binary and no PTX");
     if (!status) {
         *made = make_handle(kind, NULL);
         (*made)->image = loaded.image;

@@ -264,7 +264,7 @@ ORDINARY = [
           lambda gpu: gpu("cuGetProcAddress_v2", b"cuInit", gpu.place(8), 0, L(0), None)),
     Wrong("no image", INVALID, "the image is NULL", load("")),
     Wrong("an image anywhere", INVALID, "is not on 8 bytes", load("large.cubin", 4)),
-    Wrong("an image of text", NO_IMAGE, "no cubin and no fat binary", load("text")),
+    Wrong("an image of text", NO_IMAGE, "no cubin, no fat binary and no PTX", load("text")),
     Wrong("an image of the host", NO_IMAGE, "for machine 62", load("host.elf")),
     Wrong("an image of another GPU", 209, "the cubin is for sm_80, this GPU is sm_90", load("other.cubin")),
     Wrong("a fat binary of another GPU", 209, "has nothing for sm_90", load("other.fatbin")),
