@@ -31,7 +31,11 @@ SINCE: dict[str, Version] = {
     "global.visibility": V13_3,  # and whether the global is constant
     "function.attributes": V13_5,  # the hints, flagged or not, then an array of dictionaries, one per parameter
     "subprogram.flags": V13_5,  # bit 0: a declaration
+    "producer": V13_3,  # the section that names the program which wrote the file
 }
+
+# Member of an enumeration that is newer than the enumeration -> the first version that has it (tileirdisasm 13.5).
+MEMBERS_SINCE: dict[tuple[str, str], Version] = {("RoundingMode", "nearest_away"): V13_4}
 
 # Attribute of a pointer, in the order of its numbers -> the first version that writes it (tileirdisasm 13.5).
 POINTER_ATTRIBUTES: dict[str, Version] = {"none": V13_4, "unicast": V13_5, "multicast": V13_5}
@@ -95,6 +99,7 @@ class Opcode:
     counted_operands: bool
     segmented: bool
     regions: int
+    results_since: Version | None  # where older files have the operation without its results
     units: tuple[str, ...] = field(init=False)
 
     def __post_init__(self):
@@ -137,6 +142,7 @@ def row(
     flags_since: str | None = None,
     counted_operands: bool = False,
     regions: int = 0,
+    results_since: str | None = None,
 ) -> Opcode:
     """A row, with operands and attributes as words."""
     groups = tuple(map(_operand, operands.split()))
@@ -153,6 +159,7 @@ def row(
         counted_operands,
         sum(group.arity != "1" for group in groups) > 1,
         regions,
+        _version(results_since) if results_since else None,
     )
 
 
@@ -277,7 +284,16 @@ _ROWS = (
     _binary(0x52, "ori"),
     _unary(0x53, "permute", "permutation:i32s"),
     row(0x54, "fpowf", "source exponent"),
-    row(0x55, "print_tko", "args* token?", "str:string", results=None, flags="token", flags_since="13.2"),
+    row(
+        0x55,
+        "print_tko",
+        "args* token?",
+        "str:string",
+        results=None,
+        flags="token",
+        flags_since="13.2",
+        results_since="13.2",
+    ),
     _unary(0x56, "ptr_to_int"),
     _unary(0x57, "ptr_to_ptr"),
     row(0x58, "reduce", "arguments*", "dim:i32 identities:array", results=None, counted_operands=True, regions=1),

@@ -39,7 +39,17 @@ from xdsl.utils.exceptions import VerifyException
 from tileiras_build.bytecode.constants import float_value
 from tileiras_build.bytecode.cursor import Cursor, read_offset_table
 from tileiras_build.bytecode.debug_info import DebugInfo, DebugIterator
-from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, SECTION_OPCODES, SINCE, V13_5, VERSIONS, Opcode, Version
+from tileiras_build.bytecode.opcodes import (
+    MEMBERS_SINCE,
+    NEWEST,
+    OPCODES,
+    SECTION_OPCODES,
+    SINCE,
+    V13_5,
+    VERSIONS,
+    Opcode,
+    Version,
+)
 from tileiras_build.bytecode.string_table import StringTable
 from tileiras_build.bytecode.type_table import TypeTable
 from tileiras_build.dialects.cuda_tile import OPERATIONS
@@ -205,7 +215,13 @@ class Reader:
         members = ENUMS[kind].instances
         if value >= len(members):
             cursor.fail(f"{value} is not a {kind}", offset=offset)
-        return members[value]
+        member = members[value]
+        if self.version < (since := MEMBERS_SINCE.get((kind, member.data.value), self.version)):
+            message = (
+                f"{member.data.value} as a {kind} needs bytecode {_text(since)}, the file is {_text(self.version)}"
+            )
+            cursor.fail(message, offset=offset)
+        return member
 
     def number(self, cursor: Cursor, kind: str, _) -> IntegerAttr:
         type = i32 if kind == "i32" else i64
@@ -361,8 +377,8 @@ class Reader:
         operands = self._operands(cursor, plan, flags, values, properties)
         regions = self._regions(cursor, plan.row, values, locations, depth) if plan.row.regions else ()
         visible = len(types)
-        if plan.row.name == "print_tko" and not types:
-            types = (TOKEN,)  # bytecode 13.1 has no token result: it exists here, but has no value index
+        if plan.row.results_since is not None and not types:
+            types = (TOKEN,)  # an older file has no token result: it exists here, but has no value index
         attributes: dict[str, Attribute] = {} if location is None else {LOC: location}
         op = create(plan.cls, operands, types, properties, attributes, regions=regions)
         values.extend(op.results[:visible])

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from tileiras_build.bytecode.opcodes import Version
 from tileiras_build.bytecode.printer import PRODUCER_COMMENT
 from tileiras_build.bytecode.reader import CLASSES, MAX_NESTING, MODULE_NAME
 from tileiras_build.bytecode.text_constants import dense
@@ -41,7 +42,7 @@ from tileiras_build.bytecode.text_generic import (
 from tileiras_build.bytecode.text_locations import Locations
 from tileiras_build.bytecode.text_parts import UNIT, Parts
 from tileiras_build.bytecode.text_scanner import VALUE, Scanner
-from tileiras_build.bytecode.writer import ROWS
+from tileiras_build.bytecode.writer import ROWS, write_module
 from tileiras_build.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS, TileOperation, refused
 from tileiras_build.dialects.cuda_tile.enums import SymbolVisibilityAttr
@@ -406,9 +407,21 @@ def _option_names(cls: type[TileOperation]) -> set[str]:
     return {getattr(option, "attribute_name", "") for option in cls.get_irdl_definition().options}
 
 
+def assemble(
+    text: str, name: str | None = None, version: Version | None = None, remark: Remark = lambda _: None
+) -> bytes:
+    """The bytecode of a text, of a version or of the usual one. Raises InvalidInput with line and column."""
+    parser = TextParser(text, name, remark)
+    module = _verified(parser)
+    return write_module(module, version=version, locate=lambda op: parser.scan.location(parser.places.get(op, 0)))
+
+
 def parse_text(text: str, name: str | None = None, remark: Remark = lambda _: None) -> builtin.ModuleOp:
     """The verified module of a text; ``name`` is the file named in errors. Raises InvalidInput with line and column."""
-    parser = TextParser(text, name, remark)
+    return _verified(TextParser(text, name, remark))
+
+
+def _verified(parser: TextParser) -> builtin.ModuleOp:
     try:
         module = parser.module()
         parser.verify(module)

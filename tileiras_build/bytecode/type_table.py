@@ -106,7 +106,7 @@ class TypeTable:
             return type
         if (composite := COMPOSITE_TYPES.get(tag)) is None:
             cursor.fail(f"unknown type tag {tag}", offset=offset)
-        since, parse = composite
+        since, _, parse = composite
         self._require(since, f"type tag {tag}", cursor, offset)
         return parse(self, cursor)
 
@@ -210,13 +210,13 @@ class TypeTable:
         return type
 
 
-# Tag -> (first version, parser): the types with parameters.
-COMPOSITE_TYPES: dict[int, tuple[Version, Callable[[TypeTable, Cursor], Attribute]]] = {
-    12: (V13_1, TypeTable.pointer),
-    13: (V13_1, TypeTable.tile),
-    14: (V13_1, TypeTable.tensor_view),
-    15: (V13_1, TypeTable.partition_view),
-    16: (V13_1, TypeTable.function),
-    20: (V13_3, TypeTable.gather_scatter_view),
-    21: (V13_3, TypeTable.strided_view),
+# Tag -> (first version, class, parser): the types with parameters.
+COMPOSITE_TYPES: dict[int, tuple[Version, type[Attribute], Callable[[TypeTable, Cursor], Attribute]]] = {
+    12: (V13_1, PointerType, TypeTable.pointer),
+    13: (V13_1, TileType, TypeTable.tile),
+    14: (V13_1, TensorViewType, TypeTable.tensor_view),
+    15: (V13_1, PartitionViewType, TypeTable.partition_view),
+    16: (V13_1, FunctionType, TypeTable.function),
+    20: (V13_3, GatherScatterViewType, TypeTable.gather_scatter_view),
+    21: (V13_3, StridedViewType, TypeTable.strided_view),
 }

@@ -47,6 +47,7 @@ from tileiras_build.bytecode.reader import (
     Reader,
 )
 from tileiras_build.bytecode.type_table import DYNAMIC, PLAIN_TYPES
+from tileiras_build.bytecode.versions import guards_above, operand_groups, type_since
 from tileiras_build.dialects.cuda_tile.attrs import (
     BoundedAttr,
     DenseConstantAttr,
@@ -54,9 +55,8 @@ from tileiras_build.dialects.cuda_tile.attrs import (
     OptimizationHintsAttr,
     SameElementsAttr,
 )
-from tileiras_build.dialects.cuda_tile.base import SEGMENTS
 from tileiras_build.dialects.cuda_tile.element_types import BITS
-from tileiras_build.dialects.cuda_tile.enums import EnumAttr, PaddingValue
+from tileiras_build.dialects.cuda_tile.enums import EnumAttr, PaddingValue, SymbolVisibility
 from tileiras_build.dialects.cuda_tile.location import (
     LOC,
     UNKNOWN,
@@ -67,13 +67,13 @@ from tileiras_build.dialects.cuda_tile.location import (
     DILocAttr,
     DISubprogramAttr,
     UnknownLocAttr,
+    source_location,
 )
 from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.cuda_tile.types import PointerType, TensorViewType, TileType
 from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
-from tileiras_build.dialects.ir import segment_sizes
 from tileiras_build.dialects.narrowing import Kind, expect
-from tileiras_build.errors import InvalidInput
+from tileiras_build.errors import InvalidInput, Location
 
 PADDING = b"\xcb"
 ROWS: dict[str, Opcode] = {row.name: row for row in OPCODES.values()}
@@ -165,6 +165,8 @@ class Writer:
         self.known_locations: dict[Attribute, int] = {}
         self.locations: list[list[int]] = []
         self.values: dict[SSAValue, int] = {}
+        self.guards = guards_above(version)
+        self.current: Operation | None = None
 
     # Tables
 
@@ -174,6 +176,7 @@ class Writer:
     def type(self, type: Attribute) -> bytes:
         """The index of a type; what it is made of comes first."""
         if type not in self.known_types:
+            self._require(f"the type {str(type).replace('!cuda_tile.', '')}", type_since(type))
             tag = PLAIN_TAGS.get(type)
             self.known_types[type] = self.types.add(
                 varint(tag) if tag is not None else TYPE_WRITERS[_class(type, TYPE_WRITERS)](self, type)
@@ -308,6 +311,8 @@ class Writer:
             + self.scope(value.compile_unit)
             + varint(value.scope_line)
         )
+        if value.declaration:
+            self._require("a declaration as a debug scope", SINCE["subprogram.flags"])
         return known + self._flag(value.declaration, SINCE["subprogram.flags"])
 
     def call_site(self, location: CallSiteLocAttr) -> bytes:
@@ -367,9 +372,12 @@ class Writer:
 
     def operation(self, op: Operation) -> bytes:
         row = ROWS[op.name.removeprefix("cuda_tile.")]
-        self._require(row.name, row.since)
+        self.current = op
+        for guard in self.guards.get(row.name, ()):
+            if guard.used(op):
+                self._require(guard.what, guard.since)
         self.locations[-1].append(self.location(op.attributes.get(LOC)))
-        visible = [] if row.name == "print_tko" and self.version < row.flags_since else list(op.results)
+        visible = list(op.results) if self.version >= (row.results_since or row.since) else []
         out = bytearray(varint(row.number))
         out += varint(len(visible)) if row.counted_results else b""
         out += b"".join(self.type(result.type) for result in visible)
@@ -382,7 +390,7 @@ class Writer:
     def _flags(self, op: Operation, row: Opcode) -> bytes:
         if not row.flags or self.version < row.flags_since:
             return b""
-        groups = _groups(op, row)
+        groups = operand_groups(op, row)
         present = [flag in op.properties or bool(groups.get(flag)) for flag in row.flags]
         return varint(sum(1 << bit for bit, there in enumerate(present) if there))
 
@@ -392,13 +400,13 @@ class Writer:
             value = op.properties.get(attribute.name)
             if self.version < attribute.since or (value is None and attribute.name in row.flags):
                 continue
-            out += self.attribute(attribute.kind, value, len(_groups(op, row).get("index", ())))
+            out += self.attribute(attribute.kind, value, len(operand_groups(op, row).get("index", ())))
         return bytes(out)
 
     def _operands(self, op: Operation, row: Opcode) -> bytes:
         if row.counted_operands:
             return varint(len(op.operands)) + b"".join(varint(self.values[value]) for value in op.operands)
-        out, groups = bytearray(), _groups(op, row)
+        out, groups = bytearray(), operand_groups(op, row)
         for operand in row.operands:
             values = groups[operand.name]
             out += varint(len(values)) if operand.arity == "*" else b""
@@ -424,6 +432,7 @@ class Writer:
     # Sections
 
     def function(self, op: EntryOp) -> bytes:
+        self.current = op
         out = bytearray(self.string(op.sym_name.data) + self.type(op.function_type))
         flagged = self.version < SINCE["function.attributes"] and _hints_of(op).data
         out.append(KERNEL | (HAS_HINTS if flagged else 0))
@@ -442,11 +451,21 @@ class Writer:
         return self.tagged(hints) if hints.data else b""
 
     def global_(self, op: GlobalOp) -> bytes:
+        self.current = op
         out = self.string(op.sym_name.data) + self.type(op.value.type) + self.constant(op.value)
         out += varint(op.alignment.value.data)
         if self.version < SINCE["global.visibility"]:
+            self._require_plain(op)
             return out
         return out + self.attribute("SymbolVisibility", op.symbol_visibility) + varint(int(op.constant is not None))
+
+    def _require_plain(self, op: GlobalOp) -> None:
+        """Refuse what an older version cannot say of a global."""
+        name, since = op.sym_name.data, SINCE["global.visibility"]
+        if op.constant is not None:
+            self._require(f"the constant global @{name}", since)
+        if op.symbol_visibility.data is not SymbolVisibility.PUBLIC:
+            self._require(f"the private global @{name}", since)
 
     def debug_section(self) -> bytes:
         out = bytearray(varint(len(self.locations)))
@@ -468,7 +487,7 @@ class Writer:
         contents = {FUNCTIONS: varint(len(entries)) + b"".join(map(self.function, entries))}
         if globals_:
             contents[GLOBALS] = varint(len(globals_)) + b"".join(map(self.global_, globals_))
-        if module.producer is not None:
+        if module.producer is not None and self.version >= SINCE["producer"]:
             contents[PRODUCER] = self.string(module.producer.data)
         if self.has_debug:
             contents[DEBUG] = self.debug_section()
@@ -519,21 +538,6 @@ def _hint(value: int | bool | str) -> Attribute:
     if isinstance(value, str):
         return StringAttr(value)
     return IntegerAttr(int(value), i1 if isinstance(value, bool) else i32)
-
-
-def _groups(op: Operation, row: Opcode) -> dict[str, tuple[SSAValue, ...]]:
-    """The operands of each group by name."""
-    operands = tuple(op.operands)
-    if row.segmented and SEGMENTS in op.properties:
-        sizes = segment_sizes(op)
-    else:
-        fixed = sum(operand.arity == "1" for operand in row.operands)
-        sizes = tuple(1 if operand.arity == "1" else len(operands) - fixed for operand in row.operands)
-    groups, start = {}, 0
-    for operand, size in zip(row.operands, sizes):
-        groups[operand.name] = operands[start : start + size]
-        start += size
-    return groups
 
 
 def _array(writer: Writer, value: ArrayAttr) -> bytes:
@@ -605,12 +609,22 @@ def _text(version: Version) -> str:
 
 
 def write_module(
-    module: builtin.ModuleOp | ModuleOp, *, version: Version | None = None, like: Tables | None = None
+    module: builtin.ModuleOp | ModuleOp,
+    *,
+    version: Version | None = None,
+    like: Tables | None = None,
+    locate: Callable[[Operation], Location | None] = source_location,
 ) -> bytes:
     """The bytecode of a module, by default of WRITTEN or of the version of the file whose tables ``like`` holds.
 
-    Raises InvalidInput for what the version cannot express.
+    Raises InvalidInput for what the version cannot express, where ``locate`` says that the operation stands.
     """
     if not isinstance(module, ModuleOp):
         module = next(op for op in module.walk() if isinstance(op, ModuleOp))
-    return Writer(version or (like.version if like else WRITTEN), like).module(module)
+    writer = Writer(version or (like.version if like else WRITTEN), like)
+    try:
+        return writer.module(module)
+    except InvalidInput as problem:
+        if problem.location is None and writer.current is not None:
+            problem.location = locate(writer.current)
+        raise

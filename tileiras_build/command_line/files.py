@@ -42,13 +42,12 @@ def disassemble_file(options: argparse.Namespace) -> None:
 
 def assemble_file(options: argparse.Namespace) -> None:
     """``asm FILE.mlir -o OUT``: the bytecode of the public dialect's textual form."""
-    from ..bytecode.text_parser import parse_text
-    from ..bytecode.writer import write_module
+    from ..bytecode.text_parser import assemble
     from ..pipeline.text_files import decode
 
     def remark(text: str) -> None:
         print(coloured(text, sys.stderr), file=sys.stderr)
 
-    module = parse_text(decode(read_file(options.file), options.file), options.file, remark)
-    data = write_module(module, version=options.bytecode)
+    text = decode(read_file(options.file), options.file)
+    data = assemble(text, options.file, options.bytecode, remark)
     write_files({Path(options.output or Path(options.file).with_suffix(BYTECODE)): data})
