@@ -556,7 +556,10 @@ INVALID = {
         lambda: loop(ForOp, [t(i32)] * 3, [], [t(i32)], lambda args: BreakOp.create()),
         "can only be nested within cuda_tile.loop, cuda_tile.if",
     ),
-    "return-in-loop": (lambda: loop(LoopOp, [], [], [], lambda args: ReturnOp.create()), "can only be nested within"),
+    "return-in-for": (
+        lambda: loop(ForOp, [t(i32)] * 3, [], [t(i32)], lambda args: ReturnOp.create()),
+        "expects a parent entry, if or loop, not cuda_tile.for",
+    ),
     "if-else": (lambda: branch([t()], [YieldOp.create]), "must define else branch"),
     "if-then": (lambda: branch([], []), "must define then branch"),
     "if-yield": (lambda: branch([t()], [YieldOp.create], [YieldOp.create]), "a branch yields () but the results are"),

@@ -53,6 +53,24 @@ def in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
         ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
+def in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same, which Tile IR has as a return inside a loop."""
+    row = ct.bid(0)
+    while row < ct.num_tiles(a, axis=0, shape=(M, K)):
+        if row >= limit:
+            return
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        row = row + ct.num_blocks(0)
+
+
+def once_in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The loop's body ends with a return."""
+    row = ct.bid(0)
+    while row < limit:
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        return
+
+
 def chosen(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     """Only blocks up to ``limit`` multiply."""
     row = ct.bid(0)
@@ -103,6 +121,8 @@ CASES = [
     _case("looked_up", looked_up, (128, 64, 64)),
     _case("between", between, (128, 64, 64)),
     _case("in_a_loop", in_a_loop, (128, 64, 64)),
+    _case("in_a_while_loop", in_a_while_loop, (128, 64, 64)),
+    _case("once_in_a_while_loop", once_in_a_while_loop, (128, 64, 64)),
     _case("chosen", chosen, (128, 64, 64)),
     _case("chosen_2ctas", chosen, (256, 64, 64), num_ctas=2),
     _case("either", either, (128, 64, 64)),

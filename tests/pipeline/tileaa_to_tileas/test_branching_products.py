@@ -57,8 +57,9 @@ def test_a_return_behind_a_store(sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
-def test_a_return_from_a_loop(sm):
-    found, whole = launched("in_a_loop", sm, 2, [0, 0, 0], 2)
+@pytest.mark.parametrize("name", ["in_a_loop", "in_a_while_loop", "once_in_a_while_loop"])
+def test_a_return_from_a_loop(name, sm):
+    found, whole = launched(name, sm, 2, [0, 0, 0], 2)
     np.testing.assert_array_equal(found[:2], whole[:2])
     assert (found[2] == BEFORE).all()
 

@@ -275,7 +275,9 @@ class ReturnOp(Terminator):
     name = "cuda_tile.return"
 
     def _entry(self) -> None:
-        _enclosing(self, (EntryOp,))
+        parent = self.parent_op()
+        if parent is not None and not isinstance(parent, (EntryOp, IfOp, LoopOp)):
+            fail(f"expects a parent entry, if or loop, not {parent.name}")
         if self.operands:
             fail(f"has {len(self.operands)} operands, but entry function must return 0 operands")
 
