@@ -9,7 +9,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO
 
 from .command_line.parser import parse
 from .command_line.table import Command, find
@@ -29,24 +31,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if called_tileiras:
             return assemble(words, sys.argv[0])
         return assemble(words[1:], in_project=True)
-    words, of_script = _split_run(words)
+    return _run(words, arguments is None)
+
+
+def _run(given: list[str], ends_process: bool) -> int:
+    words, of_script = _split_run(given)
     options = parse(words)
-    options.words, options.ends_process = of_script, arguments is None
+    options.words, options.ends_process = of_script, ends_process
+    if options.name != "run":  # what a script prints is its own
+        _show_everything(sys.stdout)
     try:
         code = _function(find(options.name))(options)
         sys.stdout.flush()
     except TileirasError as error:
-        from .terminal import coloured
-
-        print(coloured(str(error), sys.stderr), file=sys.stderr)
-        return error.exit_code
+        return _refuse(error)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The reader of our output has seen enough; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        from .command_line.failures import diagnostic_of
+
+        return _refuse(diagnostic_of(error, given))
     return code or 0
+
+
+def _show_everything(stream: TextIO) -> None:
+    """Let a stream show characters that its encoding lacks as their numbers, as standard error does."""
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+
+
+def _refuse(error: TileirasError) -> int:
+    from .terminal import coloured
+
+    print(coloured(str(error), sys.stderr), file=sys.stderr)
+    return error.exit_code
 
 
 def _function(command: Command | None) -> Callable:

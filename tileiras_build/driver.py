@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from .book.serializers import find_level
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, missing_package, one_of
+from .errors import (
+    ErrorGroup,
+    InternalError,
+    InvalidInput,
+    Location,
+    TileirasError,
+    described,
+    missing_package,
+    one_of,
+)
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
@@ -259,7 +268,7 @@ class _Run:
         except Exception as error:
             if isinstance(error, ImportError) and (missing := missing_package(error)) is not None:
                 raise missing from error
-            message = f"stage {stage.name} failed: {type(error).__name__}: {error}"
+            message = f"stage {stage.name} failed: {described(error)}"
             raise self._reproducible(InternalError("stage-failed", message), stage) from error
         finally:
             elapsed = time.perf_counter() - start

@@ -50,6 +50,28 @@ def one_of(word: str, known: Iterable[str]) -> str:
     return listed if near is None else f"did you mean {near}? {listed}"
 
 
+# What Python raises where data is not of the form that its reader expects.
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError)
+
+
+def writable(text: str) -> str:
+    """The text with what no stream takes, halves of surrogate pairs, as its number."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def words_of(error: BaseException) -> str:
+    """The text of an exception of other people's, which may break while it is asked for it."""
+    try:
+        return writable(str(error))
+    except Exception:
+        return "(it cannot say what it is)"
+
+
+def described(error: BaseException) -> str:
+    """The type of an exception and its text, in one line."""
+    return f"{type(error).__name__}: {' '.join(words_of(error).split())}"
+
+
 class TileirasError(Exception):
     """Base of all diagnostics: ``kind[id]: message`` with an optional location and remedy."""
 
@@ -57,6 +79,7 @@ class TileirasError(Exception):
     exit_code = 1
 
     def __init__(self, id: str, message: str, *, location: Location | None = None, remedy: str | None = None):
+        message, remedy = writable(message), None if remedy is None else writable(remedy)
         super().__init__(id, message)
         self.id, self.message, self.location, self.remedy = id, message, location, remedy
 

@@ -6,6 +6,7 @@ pydantic brings four packages of eight megabytes and 70 ms of imports, and every
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .launch_checks import problems
 from .manifest_words import AXES, GRID, TENSOR_MAP, VERSION
 
 # msgspec (0.22) looks into a class when it is first converted to; two threads that do so at once end the process.
@@ -139,10 +141,10 @@ class Launch(Strict, frozen=True, dict=True):
         names = [argument.name for argument in self.arguments]
         if len(set(names)) != len(names) or not all(name.isidentifier() and name.isascii() for name in names):
             raise ValueError(f"its arguments are named {names!a}, which is not a name for each")
-        if min(self.cluster) < 1:
-            raise ValueError(f"its cluster is {self.cluster}, not three positive numbers")
         if len(self.extents) != (AXES if self.grid.persistent else 0):
             raise ValueError(f"{len(self.extents)} of its parameters are the grid's, which is not what its grid says")
+        if min(self.cluster) < 1:
+            raise ValueError(f"its cluster is {self.cluster}, not three positive numbers")
 
     def _starts(self) -> list[int]:
         starts, index = [], 0
@@ -180,13 +182,34 @@ class LaunchManifest(Strict, frozen=True):
 
 def read_launch_manifest(content: object) -> LaunchManifest:
     """The manifest that is ``content`` (JSON, parsed); raises ValueError in words."""
-    return converted(content, LaunchManifest, VERSION)
+    found: LaunchManifest = converted(content, LaunchManifest, VERSION)
+    for name, launch in found.kernels.items():
+        check_launch(launch, f"kernels.{name}")
+    return found
+
+
+def check_launch(launch: Launch, where: str) -> None:
+    """Raise ValueError where no launcher can use a row that came from a file."""
+    for problem in problems(launch):
+        raise ValueError(f"{where}: {problem}")
+
+
+def loaded(data: bytes) -> object:
+    """What JSON says; raises ValueError for all that is none."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deep") from None
 
 
 def converted(content: object, kind: type, version: int) -> Any:
     """``content`` as a ``kind``; raises ValueError that says in words what is wrong, and where."""
     if isinstance(content, Mapping) and content.get("version", version) != version:
         raise ValueError(f"it is of version {content['version']}, this program reads version {version}")
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it has half a character in a name") from None
     try:
         with _CONVERTING:
             return msgspec.convert(content, kind)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from .book.serializers import read_level
 from .bytecode.opcodes import VERSIONS
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, described
 from .files import write_files
 from .knobs import is_on_cpu
 from .pipeline.tuning import TUNING
@@ -214,7 +214,7 @@ def _compile(line: CommandLine, data: bytes, project: Mapping[str, str]) -> None
         raise Failure(exit_code(error), "\n".join(map(describe, _parts(error)))) from error
     except Exception as error:
         # Callers read a code and a line, not a trace; tileiras-build lower shows where it happened.
-        text = f"error: internal error: {type(error).__name__}: {error}"
+        text = f"error: internal error: {described(error)}"
         raise Failure(COMPILATION, " ".join(text.split())) from error
     _write(line, cubin, remarks)
 

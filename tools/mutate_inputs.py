@@ -44,6 +44,18 @@ from tileiras_build.executor.cache import BuildCache, open_store
 from tileiras_build.executor.cache.store import BLOBS, RESULTS
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
+from tools.mutation_readers import (
+    OUTCOMES,
+    Failure,
+    make_build,
+    manifests_of_packages,
+    pack_folder,
+    ptx_samples,
+    read_kernel,
+    read_package,
+    unpack_folder,
+)
+from tools.mutations import damage_any, damage_bytes, damage_text
 
 CPU_SECONDS, SMALL = 2.0, 1 << 16
 LONGEST_SEED = 12_500  # bytes of a stage's text: a long one takes long to read, and has no other parts
@@ -53,10 +65,6 @@ PREBUILT = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
 KERNELS = ("vector_add", "softmax", "transpose", "gelu", "histogram", "matmul", "prefix_sum", "gather_scatter")
 TARGETS = ("80", "90", "100")
 KEY = "5" * 64
-
-
-class Failure(Exception):
-    """What a reader may not do."""
 
 
 # ---- what is damaged -----------------------------------------------------------------------------
@@ -90,118 +98,30 @@ class Seeds:
         sources = self.bytecode()[:3]
         return [driver.lower(data, "tilebc", "cubin", self.target)[".json"] for data in sources]
 
+    @cache
+    def cubins(self) -> list[bytes]:
+        return [driver.lower(data, "tilebc", "cubin", self.target)[".cubin"] for data in self.bytecode()[:3]]
+
+    @cache
+    def kernels(self) -> list[bytes]:
+        """PTX for the emulator: samples of its instructions, and what the compiler makes."""
+        return [*ptx_samples(), *self.stage("ptx")]
+
+    @cache
+    def packages(self) -> list[bytes]:
+        """Manifests of libraries; what stands for their images is no machine code, which nobody here runs."""
+        return manifests_of_packages(self.manifests())
+
+    @cache
+    def builds(self) -> list[bytes]:
+        """Build folders, packed: what reports read of them."""
+        with tempfile.TemporaryDirectory(prefix="tileiras-mutate-") as folder:
+            build = make_build(Path(folder) / "build", self.bytecode()[:3], self.target)
+            run_command("report", str(build), "--html", f"{folder}/page.html")
+            return [pack_folder(build)]
+
     def __hash__(self) -> int:
         return id(self)
-
-
-def damage_bytes(data: bytes, chance: random.Random) -> bytes:
-    """The file with one to six pieces changed."""
-    result = bytearray(data)
-    for _ in range(chance.randint(1, 6)):
-        if not result:
-            break
-        chance.choice(BYTE_EDITS)(result, chance.randrange(len(result)), chance)
-    return bytes(result)
-
-
-def _set_number(data: bytearray, place: int, chance: random.Random) -> None:
-    data[place : place + chance.choice((0, 1, 8))] = chance.choice(
-        (b"\xff" * 9 + b"\x01", b"\x7f", b"\xff" * 8, bytes(8))
-    )
-
-
-def _copy_piece(data: bytearray, place: int, chance: random.Random) -> None:
-    start = chance.randrange(len(data))
-    data[place:place] = data[start : start + chance.randint(1, 64)]
-
-
-BYTE_EDITS: tuple[Callable[[bytearray, int, random.Random], None], ...] = (
-    lambda data, place, chance: data.__setitem__(place, chance.randrange(256)),
-    lambda data, place, chance: data.__setitem__(place, data[place] ^ 1 << chance.randrange(8)),
-    lambda data, place, chance: data.insert(place, chance.randrange(256)),
-    lambda data, place, chance: data.__delitem__(slice(place, place + chance.randint(1, 8))),
-    lambda data, place, chance: data.__delitem__(slice(place, None)) if chance.random() < 0.2 else None,
-    _set_number,
-    _copy_piece,
-)
-
-WORD = re.compile(rb"\w+|\s+|[^\w\s]")
-STRANGE = (
-    *(b"0", b"-1", b"3", b"9223372036854775808", b"18446744073709551616", b"1" * 400, b"1e999", b"nan", b"0x"),
-    *(
-        b'"',
-        b'"' + b"a" * 60,
-        b"\\",
-        b"{" * 300,
-        b"(" * 300,
-        b"<" * 300,
-        b"[" * 300,
-        b"}",
-        b")",
-        b">",
-        b"\0",
-        b"\xc3\xa9",
-    ),
-    *(
-        b"",
-        b" ",
-        b"\n",
-        b"%0",
-        b"@k",
-        b"!0",
-        b"#",
-        b"//",
-        b"i1",
-        b"f64",
-        b"4x",
-        b"null",
-        b"[]",
-        b"{}",
-        b"true",
-        b"\xff",
-    ),
-)
-
-
-def damage_text(data: bytes, chance: random.Random) -> bytes:
-    """The text with one to four words or lines changed, moved or repeated; a few times as bytes."""
-    way = chance.random()
-    if way < 0.1:
-        return damage_bytes(data, chance)
-    if way < 0.3:
-        return b"\n".join(_damaged_lines(data.split(b"\n"), chance))
-    if way < 0.6:
-        return _other_number(data, chance)
-    words = WORD.findall(data) or [b""]
-    for _ in range(chance.randint(1, 4)):
-        place = chance.randrange(len(words))
-        words[place] = chance.choice(
-            (*STRANGE, words[chance.randrange(len(words))], words[chance.randrange(len(words))])
-        )
-    return b"".join(words)
-
-
-def _other_number(data: bytes, chance: random.Random) -> bytes:
-    """What still parses is what reaches the passes behind the parser."""
-    places = [found.span() for found in re.finditer(rb"(?<![\w%#!.])-?\d+(?![\w.])", data)]
-    if not places:
-        return data
-    start, end = chance.choice(places)
-    number = int(data[start:end])
-    others = (0, 1, -1, number + 1, number - 1, number * 2, number // 2, -number, number << 20, 1 << 31, 1 << 63)
-    return data[:start] + str(chance.choice(others)).encode() + data[end:]
-
-
-def _damaged_lines(lines: list[bytes], chance: random.Random) -> list[bytes]:
-    for _ in range(chance.randint(1, 3)):
-        start = chance.randrange(len(lines))
-        piece = lines[start : start + chance.randint(1, 4)]
-        if chance.random() < 0.5:
-            lines[start : start + len(piece)] = []
-        to = chance.randrange(len(lines) + 1)
-        lines[to:to] = piece * (chance.choice((0, 1, 1, 2)))
-        lines = lines or [b""]
-    return lines
 
 
 # ---- who reads it --------------------------------------------------------------------------------
@@ -216,9 +136,6 @@ def run_command(*words: str) -> None:
     if code not in (0, 1, 2) or "internal error" in said.getvalue() or "Traceback" in said.getvalue():
         raise Failure(f"{' '.join(words)} exits with {code}: {said.getvalue()}")
     OUTCOMES[f"{words[0]}: {_outcome(code, said.getvalue())}"] += 1
-
-
-OUTCOMES: Counter[str] = Counter()  # what this process was answered
 
 
 def _outcome(code: int, text: str) -> str:
@@ -261,10 +178,6 @@ def read_cache(data: bytes, folder: Path, chance: random.Random) -> None:
     run_command("cache", str(place), "--verify")
 
 
-def damage_any(data: bytes, chance: random.Random) -> bytes:
-    return chance.choice((damage_bytes, damage_text))(data, chance)
-
-
 def read_manifest(data: bytes, folder: Path, chance: random.Random) -> None:
     """The reports over a build folder, and a library's loader."""
     (folder / "k.cubin").write_bytes(b"\x7fELF")
@@ -272,6 +185,26 @@ def read_manifest(data: bytes, folder: Path, chance: random.Random) -> None:
     run_command("report", str(folder))
     if chance.random() < 0.2:
         run_command("report", str(folder), "--html", str(folder / "page.html"))
+
+
+def read_cubin(data: bytes, folder: Path, chance: random.Random) -> None:
+    """The model, and the reports over a build folder."""
+    path = _write(folder / "k.cubin", data)
+    run_command("estimate", path, "--grid", "4", *chance.choice(((), ("--block", "128"), ("--set", "0=@4096"))))
+    if chance.random() < 0.3:
+        run_command("report", str(folder))
+
+
+def read_build(data: bytes, folder: Path, chance: random.Random) -> None:
+    """The page over a build folder, one or two of whose files are damaged."""
+    unpack_folder(data, folder / "build")
+    for _ in range(chance.randint(1, 2)):
+        path = chance.choice(sorted(path for path in (folder / "build").rglob("*") if path.is_file()))
+        path.write_bytes(damage_any(path.read_bytes(), chance))
+    how = chance.choice(
+        (("--html", str(folder / "page.html")), ("--html", str(folder / "page.html"), "--pages"), ("--json",))
+    )
+    run_command("report", str(folder / "build"), *how)
 
 
 def read_npy(data: bytes, folder: Path, chance: random.Random) -> None:
@@ -319,6 +252,10 @@ KINDS: dict[str, Kind] = {
     "cache": Kind(lambda seeds: [b"{}", bytes(100)], damage_any, read_cache, 85),
     "manifest": Kind(Seeds.manifests, damage_any, read_manifest, 70),
     "npy": Kind(_arrays, damage_bytes, read_npy, 75),
+    "kernel": Kind(Seeds.kernels, damage_text, read_kernel, 120),
+    "cubin": Kind(Seeds.cubins, damage_bytes, read_cubin, 30),
+    "package": Kind(Seeds.packages, damage_any, read_package, 60),
+    "build": Kind(Seeds.builds, lambda data, chance: data, read_build, 30),
 }
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..errors import InvalidInput, Location
+from ..errors import InvalidInput, Location, words_of
 from ..files import read_file
 from ..names import KERNEL, check_names, quoted_name
 
@@ -75,7 +75,7 @@ def parse(path: str | os.PathLike) -> ast.Module:
         return ast.parse(read_file(path), filename=os.fspath(path))
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", 0) or 0, getattr(error, "offset", 0) or 0
-        message = f"{type(error).__name__}: {getattr(error, 'msg', None) or error}"
+        message = f"{type(error).__name__}: {getattr(error, 'msg', None) or words_of(error)}"
         place = Location(shown_to_user(os.fspath(path)), line, column)
         raise InvalidInput("export", message, location=place, remedy="correct the kernel file") from None
 

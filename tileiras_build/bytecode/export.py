@@ -54,7 +54,7 @@ from tileiras_build.bytecode.pack import pack_arguments
 from tileiras_build.bytecode.signature import Argument as NamedArgument
 from tileiras_build.bytecode.signature import Signature, render
 from tileiras_build.bytecode.source_names import make_portable, with_producer
-from tileiras_build.errors import InvalidInput, Location, nearest
+from tileiras_build.errors import InvalidInput, Location, nearest, words_of
 from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
 
@@ -397,7 +397,8 @@ def python_error(error: BaseException, folder: str, fallback: Location, prefix: 
 
 
 def _first_line(error: BaseException) -> str:
-    text = getattr(error, "message", None) or getattr(error, "msg", None) or str(error)
+    given = (getattr(error, name, None) for name in ("message", "msg"))
+    text = next((text for text in given if text and isinstance(text, str)), None) or words_of(error)
     return f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from tileiras_build.errors import InvalidInput, Location, TileirasError
+from tileiras_build.errors import InvalidInput, Location, TileirasError, words_of
 
 MAX_BRACKETS = 160  # 64 regions of bytecode are two brackets each in generic form; attributes stand inside them
 
@@ -76,5 +76,6 @@ def refused(message: str, text: str, position: int, name: str | None, id: str = 
 
 def reason(error: object) -> str:
     """The last line of a message with xDSL's source excerpts: that is where the reason stands."""
-    lines = [line.strip() for line in str(error).splitlines() if re.search(r"\w", line)]
+    text = words_of(error) if isinstance(error, BaseException) else str(error)
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     return lines[-1][:MAX_REASON] if lines else "unknown reason"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .faults import OTHER
 from .group import Group, pick
 from .shapes import are_all, distinct, is_any
 
@@ -28,6 +29,9 @@ class CtaBarriers:
         if np.ndim(barrier) and barrier.size > 1 and barrier.min() != barrier.max():
             return self._arrive_apart(group, barrier, count, red, predicate, waits, after)
         barrier = int(np.ravel(barrier)[0])
+        if not 0 <= barrier < BARRIERS:
+            group.pc = after - 1
+            self.machine.stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
         group.pc = after
         count = None if count is None else int(np.ravel(count)[0])
         whole = group.whole and count in (None, self.machine.threads)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import described
+
 
 class EmulatorError(Exception):
-    """Base of the emulator's errors."""
+    """Base of the emulator's errors; ``id`` is the same for all of a kind."""
+
+    id = "emulator"
 
 
 class EmulatorWarning(UserWarning):
@@ -14,9 +21,32 @@ class EmulatorWarning(UserWarning):
 class PtxSyntaxError(EmulatorError):
     """The PTX text cannot be read; the message names the line."""
 
+    id = "ptx-syntax"
+
 
 class UnsupportedInstruction(EmulatorError):
     """An instruction (or a form of one) that the emulator does not execute; raised when a kernel is loaded."""
+
+    id = "emulator-instruction"
+
+
+class EmulatorFailure(EmulatorError):
+    """The emulator itself is wrong: an exception of Python's where no check has refused the PTX. It is the cause of this one."""
+
+    id = "emulator-failed"
+
+
+@contextmanager
+def failures_named(doing: str) -> Iterator[None]:
+    """Let exceptions of Python's become EmulatorFailure; ``doing`` says at what they happen."""
+    try:
+        yield
+    except (EmulatorError, EmulatorWarning):
+        raise
+    except MemoryError as error:
+        raise EmulatorError(f"there is not enough memory {doing}") from error
+    except Exception as error:
+        raise EmulatorFailure(f"internal error in the emulator {doing}: {described(error)}") from error
 
 
 # What a fault is, for those who tell it in words of their own.
@@ -32,6 +62,8 @@ class EmulatorFault(EmulatorError):
     ``((ctaid.x, .y, .z), (tid.x, .y, .z))`` and ``address`` the address, where each is known (else None). ``kind`` is one
     of KINDS; of an access, ``size`` says how many bytes it wants, and ``writes`` whether it writes them.
     """
+
+    id = "emulator-fault"
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from . import kept
 from .cluster import Clusters
 from .counting import count_run
 from .cta_barriers import CtaBarriers
-from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
+from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault, failures_named
 from .group import Group, Split
 from .merging import merge
 from .prints import Prints
@@ -118,7 +118,7 @@ class Machine:
             except EmulatorError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, it is renamed and raised again
-                self.explain(error)
+                self.explain(error, found)
 
     def finish(self):
         """All threads have exited: nothing of theirs may be in flight or held."""
@@ -126,7 +126,7 @@ class Machine:
             self.tensor.finish()
         kept.give("shared memory", self.shared)
 
-    def explain(self, error: Exception):
+    def explain(self, error: Exception, group: Group):
         """Name the PTX instruction of an unexpected Python error inside generated code."""
         traceback, found = error.__traceback__, None
         while traceback is not None:
@@ -135,13 +135,14 @@ class Machine:
                 found = (int(name[:-1].rsplit(":", 1)[1]), traceback.tb_lineno)
             traceback = traceback.tb_next
         if found is None:
-            raise error
+            ins = self.program.code[min(group.pc, len(self.program.code) - 1)]
+            with failures_named(f"at line {ins.line}: {ins.text}"):
+                raise error
         for (pc, _, _), function in self.program.cache.items():
             if pc == found[0] and found[1] <= len(function.origin):
                 ins = self.program.code[function.origin[found[1] - 1]]
-                raise EmulatorError(
-                    f"internal error in the emulator at line {ins.line}: {ins.text}: {type(error).__name__}: {error}"
-                ) from error
+                with failures_named(f"at line {ins.line}: {ins.text}"):
+                    raise error
         raise error
 
     def key(self, group: Group) -> tuple:

@@ -7,9 +7,9 @@ directives (.loc, .file, .section) are skipped. Names are resolved to objects; n
 from __future__ import annotations
 
 import re
-import struct
 
 from .faults import PtxSyntaxError
+from .numerals import count, integer, number, scalar_bytes
 from .syntax import (
     SINK,
     TYPE_BITS,
@@ -40,6 +40,22 @@ _INSTRUCTION = re.compile(r"(?:@\s*(!?)\s*([%\w$]+)\s+)?([a-z_][\w.:]*)\s*(.*)",
 _PLAIN = re.compile(r"\s*((?:@(!?)([%\w$]+)\s+)?([a-z_][\w.]*(?:::[\w.]+)*)(?:\s+(?!:)([^;\"]*[^;\"\s]))?)\s*;")
 _RANGE = re.compile(r"(.+)<(\d+)>$")
 _DIGITS = "0123456789"
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+_NAME = re.compile(r"[\w$%.]+")
+_LONG_NAME = 1000
+# Limits of the hardware: bytes of local memory per thread, of shared memory per CTA, of parameters, of constants (CUDA C++
+# Programming Guide, compute capabilities); of the emulator: bytes of a variable in global memory.
+MOST_BYTES = {
+    "local": 512 << 10,
+    "shared": 228 << 10,
+    "param": 512 << 10,
+    "const": 64 << 10,
+    "global": 1 << 30,
+    "tex": 1 << 20,
+}
+_MOST_REGISTERS = 1 << 24
+_MOST_OF_A_LAUNCH = 1 << 31
+_MOST_ALIGNMENT = 1 << 20
 _FUNCTION_TUNING = re.compile(r"\.(reqntid|maxntid|minnctapersm|maxnreg|reqnctapercluster|maxclusterrank)\s+([\d,\s]+)")
 _VARIABLE = re.compile(
     r"(?:\.(?P<link>visible|extern|weak|common)\s+)?\.(?P<space>param|local|shared|global|const|tex)\b(?P<attrs>[^=]*?)"
@@ -50,7 +66,12 @@ _VARIABLE = re.compile(
 
 def parse(text: str) -> Module:
     """Parse PTX text. Raises PtxSyntaxError with the line number."""
-    return _Parser(text).module
+    parser = _Parser(text)
+    try:
+        parser.run()
+    except ValueError as error:  # of a number
+        parser.fail(str(error))
+    return parser.module
 
 
 class _Parser:
@@ -63,7 +84,6 @@ class _Parser:
         self.scope = self.root
         self.depth = 0
         self.line, self.line_at = 1, 0
-        self.run()
 
     def fail(self, what: str):
         raise PtxSyntaxError(f"line {self.line}: {what}")
@@ -78,7 +98,7 @@ class _Parser:
                 position = plain.end()
             position = _SPACE.match(text, position).end()
             if position >= end:
-                return
+                return self.end()
             self.advance(position)
             first = text[position]
             if first == "{":
@@ -90,7 +110,9 @@ class _Parser:
             elif first == ".":
                 position = self.directive(position)
             elif label := _LABEL.match(text, position):
-                self.scope.labels[label.group(1)] = len(self.function.body)
+                if self.function is None:
+                    self.fail(f"the label {label.group(1)} is outside of a function")
+                self.scope.labels[label.group(1)] = self.function.last_label = len(self.function.body)
                 position = self.label_tail(label)
             else:
                 match = _STATEMENT.match(text, position)
@@ -98,6 +120,10 @@ class _Parser:
                     self.fail(f"no semicolon after {text[position : position + 40]!r}")
                 self.read_instruction(match.group()[:-1].strip())
                 position = match.end()
+
+    def end(self):
+        if self.function is not None:
+            self.fail(f"function {self.function.name} has no end: a }} is missing")
 
     def advance(self, position: int):
         """Know the line of a place after the last one."""
@@ -125,6 +151,8 @@ class _Parser:
         if word is None or word.group() not in (".branchtargets", ".calltargets", ".callprototype"):
             return label.end()
         statement = _STATEMENT.match(self.text, position)
+        if statement is None:
+            self.fail(f"no semicolon after {word.group()}")
         body = statement.group()[len(word.group()) : -1]
         del self.scope.labels[label.group(1)]
         if word.group() != ".callprototype":
@@ -136,7 +164,10 @@ class _Parser:
 
     def directive(self, position: int) -> int:
         text = self.text
-        word = _DIRECTIVE.match(text, position).group()
+        found = _DIRECTIVE.match(text, position)
+        if found is None:
+            self.fail(f"cannot read {text[position : position + 40]!r}")
+        word = found.group()
         if word in _LINE_DIRECTIVES:
             end = text.find("\n", position)
             end = len(text) if end < 0 else end
@@ -144,7 +175,8 @@ class _Parser:
                 setattr(self.module, word[1:], text[position + len(word) : end].strip())
             return end
         if word == ".section":
-            return text.index("}", position) + 1
+            end = text.find("}", position)
+            return end + 1 if end >= 0 else self.fail("a section without its }")
         header = re.compile(r"(?:\.(?:visible|extern|weak|common)\s+)?\.(entry|func)\b").match(text, position)
         if header:
             return self.function_header(header)
@@ -171,7 +203,8 @@ class _Parser:
         self.scope = self.root
         function = Function(name, header.group(1) == "entry", self.formals(params), self.formals(results))
         for tuning in _FUNCTION_TUNING.finditer(head):
-            function.directives[tuning.group(1)] = tuple(int(n) for n in tuning.group(2).split(",") if n.strip())
+            numbers = [n for n in tuning.group(2).split(",") if n.strip()]
+            function.directives[tuning.group(1)] = tuple(count(n, _MOST_OF_A_LAUNCH) for n in numbers)
         if re.search(r"\.blocksareclusters\b", head):
             function.directives["blocksareclusters"] = ()
         if "reqntid" in function.directives:
@@ -201,7 +234,7 @@ class _Parser:
     # -- declarations --------------------------------------------------------------------------------
     def declare_registers(self, body: str):
         words = body.split(None, 2)
-        type_ = words[1].lstrip(".")
+        type_ = words[1].lstrip(".") if len(words) > 1 else ""
         names = words[2] if len(words) > 2 else ""
         if type_ in ("v2", "v4"):
             self.fail("vector registers are not supported")
@@ -211,7 +244,7 @@ class _Parser:
             name = name.strip()
             ranged = _RANGE.match(name)
             if ranged:
-                self.scope.ranges[ranged.group(1)] = (int(ranged.group(2)), type_)
+                self.scope.ranges[ranged.group(1)] = (count(ranged.group(2).lstrip("0") or "0", _MOST_REGISTERS), type_)
             else:
                 self.scope.names[name] = self.new_register(name, type_)
 
@@ -245,14 +278,19 @@ class _Parser:
         vector = re.search(r"\.v([248])\b", match["attrs"])
         align = re.search(r"\.align\s+(\d+)", match["attrs"])
         dimensions = re.findall(r"\[\s*(\d*)\s*\]", declarator)
-        count = int(vector.group(1)) if vector else 1
+        most = MOST_BYTES[match["space"]]
+        elements = int(vector.group(1)) if vector else 1
+        natural = width * elements
         for dimension in dimensions:
-            count *= int(dimension) if dimension else 0
+            elements *= count(dimension, most) if dimension else 0
+        if elements * width > most:
+            self.fail(f"{name.group()} has {elements * width} bytes, and .{match['space']} room for {most}")
+        alignment = count(align[1], _MOST_ALIGNMENT) if align else natural
+        if alignment & (alignment - 1) or not alignment:
+            self.fail(f"{name.group()} is aligned to {alignment}, which is no power of two")
         variable = Variable(
-            name.group(), match["space"], count * width,
-            int(align[1]) if align else width * (int(vector[1]) if vector else 1),
-            extern=match["link"] == "extern", pointer=pointer,
-        )  # fmt: skip
+            name.group(), match["space"], elements * width, alignment, extern=match["link"] == "extern", pointer=pointer
+        )
         if init:
             self.initialise(variable, init, match["type"], width, bool(dimensions and dimensions[0] == ""))
         return variable
@@ -263,10 +301,12 @@ class _Parser:
             match = re.match(r"(?:(0[fdFD][0-9a-fA-F]+)|([-+]?\d\w*(?:\.\d*)?(?:[eE][-+]?\d+)?U?))$", item)
             if match is None:
                 name = re.match(r"(generic\()?\s*([\w$]+)\)?\s*(?:\+\s*(\d+))?", item)
-                variable.relocations.append((len(out), name[2], int(name[3] or 0), name[1] is not None))
+                if name is None:
+                    self.fail(f"cannot read the initialiser {item[:40]!r}")
+                variable.relocations.append((len(out), name[2], integer(name[3] or "0"), name[1] is not None))
                 out += bytes(width)
                 continue
-            out += _scalar_bytes(item, type_, width)
+            out += scalar_bytes(item, type_, width)
         if open_ended:
             variable.size = len(out)
         variable.init = bytes(out)
@@ -298,27 +338,37 @@ class _Parser:
         return cached
 
     def read_operand(self, text: str):
+        if not text:
+            self.fail("an operand is missing")
         first = text[0]
-        if first == "{":
-            return Vector([self.operand(p) for p in _split_top(text[1:-1])])
-        if first == "[":
-            return self.address(text[1:-1].strip())
-        if first == "(":
-            inner = text[1:-1].strip()
-            return Arguments([self.operand(p.strip()) for p in inner.split(",")] if inner else [])
+        if first in _CLOSING:
+            if text[-1] != _CLOSING[first]:
+                self.fail(f"no {_CLOSING[first]} after {text[:40]!r}")
+            return self.grouped(first, text[1:-1].strip())
         if "|" in text:
-            left, right = text.split("|")
-            return Pair(self.operand(left.strip()), self.operand(right.strip()))
+            left, _, right = text.partition("|")
+            return Pair(self.one(left), self.one(right))
         if first == "!":
-            return Negated(self.operand(text[1:].strip()))
+            return Negated(self.one(text[1:]))
         if text == "_":
             return SINK
         if first.isdigit() or first in "+-":
-            number = _number(text)
-            if number is None:
-                self.fail(f"cannot read the number {text!r}")
-            return number
+            return number(text)
         return self.name(text)
+
+    def grouped(self, bracket: str, inner: str):
+        if bracket == "[":
+            return self.address(inner)
+        if bracket == "{":
+            return Vector([self.one(part) for part in _split_top(inner)])
+        return Arguments([self.one(part) for part in inner.split(",")] if inner else [])
+
+    def one(self, text: str):
+        """A part of an operand: nothing that has parts."""
+        text = text.strip()
+        if text[:1] in _CLOSING or text[:1] == "!" or "|" in text:
+            self.fail(f"cannot read the operand {text[:40]!r}")
+        return self.operand(text)
 
     def name(self, text: str):
         scope, prefix = self.scope, text.rstrip(_DIGITS)
@@ -326,8 +376,8 @@ class _Parser:
             if text in scope.names:
                 return scope.names[text]
             if prefix in scope.ranges and prefix != text:
-                count, type_ = scope.ranges[prefix]
-                if int(text[len(prefix) :]) < count:
+                most, type_ = scope.ranges[prefix]
+                if len(text) < _LONG_NAME and int(text[len(prefix) :]) < most:
                     register = scope.names[text] = self.new_register(text, type_)
                     return register
             scope = scope.parent
@@ -337,19 +387,24 @@ class _Parser:
             return Immediate("int", 32)
         if "+" in text:
             base, _, offset = text.partition("+")
-            return Address(self.name(base.strip()), int(offset, 0))
+            return Address(self.name(base.strip()), integer(offset.strip()))
+        if not _NAME.fullmatch(text):
+            self.fail(f"cannot read the operand {text[:40]!r}")
         return Name(text, self.scope)
 
     def address(self, text: str) -> Address:
-        head, *extra = _split_top(text)
+        head, *extra = _split_top(text) or [""]
         match = re.match(r"([^+\s]+)\s*(?:\+\s*(-?\s*\w+))?$|(.+?)\s*(-\s*\d+)$", head)
         if match is None:
             self.fail(f"cannot read the address [{text}]")
-        base = self.operand((match[1] or match[3]).strip())
-        offset = _integer((match[2] or match[4] or "0").replace(" ", ""))
+        base = self.one(match[1] or match[3])
+        offset = integer((match[2] or match[4] or "0").replace(" ", ""))
         if isinstance(base, Address):
             base, offset = base.base, base.offset + offset
-        return Address(base, offset, tuple(self.operand(e.strip()) for e in extra))
+        return Address(base, offset, tuple(map(self.coordinates, extra)))
+
+    def coordinates(self, text: str):
+        return self.operand(text) if text[:1] == "{" else self.one(text)
 
 
 def _split_top(text: str) -> list[str]:
@@ -365,38 +420,3 @@ def _split_top(text: str) -> list[str]:
             start = i + 1
     out.append(text[start:].strip())
     return [p for p in out if p]
-
-
-def _integer(text: str) -> int:
-    text = text.rstrip("U")
-    sign = -1 if text.startswith("-") else 1
-    digits = text.lstrip("+-")
-    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
-        return sign * int(digits, 8)
-    return sign * int(digits, 0)
-
-
-def _number(text: str) -> Immediate | None:
-    prefix = text[:2].lower()
-    if prefix == "0f":
-        return Immediate("f32", int(text[2:], 16))  # the prefix is one of PTX, not of Python
-    if prefix == "0d":
-        return Immediate("f64", int(text[2:], 16))
-    try:
-        return Immediate("int", _integer(text))
-    except ValueError:
-        pass
-    try:
-        return Immediate("f64", struct.unpack("<Q", struct.pack("<d", float(text)))[0])
-    except ValueError:
-        return None
-
-
-def _scalar_bytes(item: str, type_: str, width: int) -> bytes:
-    number = _number(item)
-    if type_ == "f32" and number.type == "f64":
-        value = struct.unpack("<d", struct.pack("<Q", number.value))[0]
-        return struct.pack("<f", value)
-    if type_ in ("f32", "f64") and number.type == "int":
-        return struct.pack("<f" if type_ == "f32" else "<d", float(number.value))
-    return (number.value & ((1 << 8 * width) - 1)).to_bytes(width, "little")

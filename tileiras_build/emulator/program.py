@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import conversions, formats, inflight, isa, numerics, roundings, runtime
+from .check_forms import check
 from .costs import Costs
 from .emit import DTYPES, Emitter
-from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
+from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction, failures_named
 from .first_calls import Body, FirstCalls
 from .first_calls import Function as Generated
 from .garbage import garbage_kept
@@ -25,7 +26,7 @@ from .kinds import find_kinds
 from .live_registers import LiveRegisters
 from .memory import PARAM_WINDOW
 from .operands import mask, results_of, slots_of, sources_of
-from .parse import parse
+from .parse import MOST_BYTES, parse
 from .syntax import Address, Function, Instruction, Name, Register, Variable
 from .translations import Translations
 from .turns import turns_of
@@ -60,9 +61,9 @@ class Program:
         self.code: list[Instruction] = []
         self.starts: dict[str, int] = {}
         self.functions = self.reachable()
+        self.check_forms()
         self.lay_out_variables()
         self.flatten()
-        self.check_opcodes()
         self.find_blocks()
         self.turns = turns_of(len(self.code), self.starts.values(), self.block_end, self.successors)
         results = list(map(results_of, self.code))
@@ -132,12 +133,21 @@ class Program:
                 self.place(variable)
         for variable in self.module.variables.values():
             self.place(variable)
+        self.check_sizes()
         align = max([v.align for v in self.dynamic], default=1)
         self.dynamic_base = -(-self.shared_static // align) * align
         for variable in self.dynamic:
             variable.offset = self.dynamic_base
         for variable, buffer in self.buffers:
             self.relocate(variable, buffer)
+
+    def check_sizes(self):
+        """Variables that fit alone may be too many."""
+        sizes = {"shared": self.shared_static, "local": self.local_size, "param": self.param_size}
+        sizes["global"] = sum(len(buffer) for _, buffer in self.buffers)
+        for space, size in sizes.items():
+            if size > MOST_BYTES[space]:
+                raise PtxSyntaxError(f"its variables take {size} bytes of .{space}, which has {MOST_BYTES[space]}")
 
     def place(self, variable: Variable):
         if variable.space == "shared":
@@ -165,7 +175,7 @@ class Program:
             target = self.module.variables.get(name)
             if target is None:
                 raise PtxSyntaxError(f"the initialiser of {variable.name} names {name}, which is not a variable")
-            data[at : at + 8] = (target.offset + addend).to_bytes(8, "little")
+            data[at : at + 8] = (target.offset + addend & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")
         variable.init = bytes(data)
 
     def reset_variables(self, memory) -> None:
@@ -221,7 +231,7 @@ class Program:
                 place[i] = len(self.code)
                 self.expand(ins)
             place[len(function.body)] = len(self.code)
-            if not function.body or function.body[-1].op not in ("ret", "exit", "trap", "bra"):
+            if not function.body or may_go_on(function):
                 self.code.append(Instruction("ret", (), [], None, False, 0, "ret"))
             fixups.append((self.starts[function.name], len(self.code), place))
         for start, end, place in fixups:
@@ -263,12 +273,10 @@ class Program:
             scope = scope.parent
         raise PtxSyntaxError(f"line {ins.line}: unknown label: {ins.text}")
 
-    def check_opcodes(self):
-        for ins in self.code:
-            if ins.op not in isa.HANDLERS:
-                raise UnsupportedInstruction(
-                    f"line {ins.line}: the emulator has no instruction {ins.opcode!r}: {ins.text}"
-                )
+    def check_forms(self):
+        for function in self.functions:
+            for ins in function.body:
+                check(ins)
 
     @staticmethod
     def ends_block(ins: Instruction) -> bool:
@@ -395,11 +403,19 @@ class Program:
         if pc in self.violations:
             what = f"{emitter.constant(ins, 'ins')}, {emitter.constant(self.violations[pc], 'violation')}"
             emitter.line(f"violate(g, {what}, {emitter.predicate})")
-        return isa.HANDLERS[ins.op](emitter, ins)
+        with failures_named(f"at line {ins.line}: {ins.text}"):
+            return isa.HANDLERS[ins.op](emitter, ins)
+
+
+def may_go_on(function: Function) -> bool:
+    """Whether threads may come to the end of a function's text."""
+    last = function.body[-1]
+    leaves = last.op in ("ret", "exit", "trap", "bra") and last.predicate is None
+    return not leaves or function.last_label == len(function.body)
 
 
 @lru_cache(maxsize=256)
 def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
     """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
-    with garbage_kept():
+    with garbage_kept(), failures_named(f"while it reads kernel {entry}"):
         return Program(parse(text), entry, cluster, Translations(text, entry))

@@ -146,6 +146,7 @@ class Function:
         self.directives: dict[str, tuple[int, ...]] = {}
         self.defined = False
         self.targets: dict = {}
+        self.last_label: int | None = None
 
 
 class Module:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..errors import InvalidInput, Location, one_of
 from ..files import read_file
 from ..launch_manifest import Launch as Manifest
-from ..launch_manifest import read_launch_manifest
+from ..launch_manifest import loaded, read_launch_manifest
 from .kernels import Kernel, read_kernels
 from .launch import Launch
 from .machines import machine_of
@@ -65,7 +65,7 @@ def _manifest(file: str) -> Mapping[str, Manifest]:
     if not path.is_file():
         return {}
     try:
-        return read_launch_manifest(json.loads(read_file(path))).kernels
+        return read_launch_manifest(loaded(read_file(path))).kernels
     except (ValueError, UnicodeDecodeError) as error:
         message = f"this is not a launch manifest: {error}"
         raise InvalidInput("report-manifest", message, location=Location(str(path))) from None

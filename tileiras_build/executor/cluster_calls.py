@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..errors import InternalError
+from ..errors import InternalError, described
 from . import cluster_worker
 
 BATCH = 8  # calls
@@ -151,7 +151,7 @@ class Calls:
         if isinstance(error, (concurrent.futures.CancelledError, OSError)):
             _fail(batch, self._gone())
         elif not isinstance(error, KilledWorker):
-            _fail(batch, InternalError("worker-failed", f"a worker failed: {type(error).__name__}: {error}"))
+            _fail(batch, InternalError("worker-failed", f"a worker failed: {described(error)}"))
         elif len(batch) > 1 or batch[0].following:
             # One of the steps may be at fault: each by itself, to know which.
             for call in batch:

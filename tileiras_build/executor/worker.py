@@ -13,7 +13,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from ..errors import InternalError
+from ..errors import InternalError, described, words_of
 from ..pipeline.stages import load
 from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
@@ -132,5 +132,7 @@ def _answer(connection: Connection, answer: Answer) -> None:
         sys.exit(1)
     except Exception as error:
         # Not picklable: say what it was instead.
-        text = f"a worker cannot send {type(answer[1]).__name__}: {answer[1]} ({error})"
+        sent = answer[1]
+        text = described(sent) if isinstance(sent, BaseException) else type(sent).__name__
+        text = f"a worker cannot send {text} ({words_of(error)})"
         connection.send((False, InternalError("worker-result", text)))

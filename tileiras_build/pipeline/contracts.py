@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
 from ..dialects.ir import walk
-from ..errors import InternalError, TileirasError
+from ..errors import InternalError, TileirasError, described
 from ..files import replace_files
 from ..knobs import CHECK, DEBUG, dump_folder
 from ..names import KERNEL
@@ -102,7 +102,7 @@ def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
     except (TileirasError, ImportError):  # what is not installed is no fault of the pass
         raise
     except Exception as error:
-        raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {type(error).__name__}: {error}") from error
+        raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {described(error)}") from error
 
 
 def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..errors import InternalError
+from ..errors import InternalError, described
 
 Proof = Callable[[ModuleOp], object]
 
@@ -58,7 +58,7 @@ def _prove(name: str, proof: str, module: ModuleOp) -> None:
         message = f"after pass {name}, {function} found: {error.message}"
         raise InternalError(error.id, message, location=error.location, remedy=error.remedy) from error
     except Exception as error:
-        message = f"after pass {name}, {function} failed: {type(error).__name__}: {error}"
+        message = f"after pass {name}, {function} failed: {described(error)}"
         raise InternalError("proof-failed", message) from error
 
 

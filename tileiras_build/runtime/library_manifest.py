@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from ..errors import InvalidInput, Location
-from ..launch_manifest import Launch, Strict, converted
+from ..launch_manifest import Launch, Strict, check_launch, converted, loaded
 from ..targets import Target, find_target
 
 FORMAT, VERSION, FILE_NAME = "tileiras-library", 2, "manifest.json"
@@ -104,7 +104,7 @@ def read(path: Path) -> LibraryManifest:
         remedy = f"give the folder that holds {FILE_NAME}"
         raise InvalidInput("library-missing", message, location=Location(str(path)), remedy=remedy) from None
     try:
-        return _parse(json.loads(data))
+        return _parse(loaded(data))
     except (ValueError, InvalidInput) as error:
         message = f"this is not the manifest of a kernel library: {error}"
         remedy = "build the package again with this version"
@@ -117,4 +117,13 @@ def _parse(content: object) -> LibraryManifest:
     for image in {image.target: image for images in kernels.values() for image in images}.values():
         assert image.gpu
     held = found.image
+    if held.file != Path(held.file).name or not held.file.isprintable():
+        raise ValueError(f"image.file: {held.file!a} is no name of a file beside it")
+    for entry, images in kernels.items():
+        if not images:
+            raise ValueError(f"kernels.{entry}: it has no image")
+        if any(image.offset + image.size > held.size for image in images):
+            raise ValueError(f"kernels.{entry}: an image ends behind the end of the file")
+        for image in images:
+            check_launch(image.launch, f"kernels.{entry}")
     return LibraryManifest(found.name, held.file, held.size, held.sha256, kernels)

@@ -92,7 +92,10 @@ def emit_tensor(e, ins, mods, reduces):
         bar, bar_offset = shared_operand(e, mbar)
         site = e.constant(BulkSite(ins, offset, 0, bar_offset, BOX_ALIGN), "bulk")
         address, coordinates = tensor_operand(e, mods, tensor)
-        ctas = e.use(ins.args[3 + takes_pixels(mods)], "u16") if "multicast::cluster" in mods else "None"
+        ctas = "None"
+        if "multicast::cluster" in mods:
+            masks = ins.args[3 + takes_pixels(mods) :]
+            ctas = e.use(masks[0], "u16") if masks else e.fail("a multicast needs a mask of CTAs")
         return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
     tensor, source = ins.args[:2]
     base, offset = shared_operand(e, source)

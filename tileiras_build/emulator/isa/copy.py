@@ -131,6 +131,9 @@ def _subset(selection, index):
     return out
 
 
+_SIZES = {"ca": (4, 8, 16), "cg": (16,)}
+
+
 @handles("cp")
 def handle_copy(e, ins):
     if "bulk" in ins.mods:
@@ -146,6 +149,8 @@ def handle_copy(e, ins):
     if ins.mods[1] == "mbarrier":
         return copy_arrive(e, ins)
     to, source, size = ins.args[:3]
+    if size.value not in _SIZES[ins.mods[1]]:
+        e.fail(f"{size.value} bytes, where {' or '.join(map(str, _SIZES[ins.mods[1]]))} are possible")
     to_base, to_offset = address_expression(e, "shared", to)
     from_base, from_offset = address_expression(e, "global", source)
     site = e.constant(CopySite(ins, size.value, to_offset, from_offset), "copy")

@@ -256,7 +256,7 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
     Row r of A takes its factors from lane 4 * (r % 8) + selector, where selectors thread_id * 2 and + 1 serve the
     upper and lower eight rows; column n of B from lane 4 * n + thread_id (section 9.7.14.3, block scaling).
     """
-    byte_id, thread_id = (selector(chosen) for chosen in (byte_id, thread_id))
+    byte_id, thread_id = selector(byte_id, range(0, 4, count)), selector(thread_id, range(32 // rows))
     lanes = group.to_warps(word).reshape(-1, 8, 4)
     if rows == 16:
         words = np.concatenate([lanes[:, :, 2 * thread_id], lanes[:, :, 2 * thread_id + 1]], axis=1)
@@ -266,11 +266,13 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
     return conversions.decode_scale(codes) if type_ == "ue8m0" else np.abs(formats.table("e4m3")[codes & 0x7F])
 
 
-def selector(value) -> int:
+def selector(value, possible: range) -> int:
     """A byte or thread that an instruction names: one for all threads."""
     chosen = distinct(value)
     if len(chosen) != 1:
         raise EmulatorError(f"threads name different scale factors: {chosen.tolist()}")
+    if int(chosen[0]) not in possible:
+        raise EmulatorError(f"scale factor {chosen[0]}, where {', '.join(map(str, possible))} are possible")
     return int(chosen[0])
 
 

@@ -46,6 +46,7 @@ class MatrixSite:
         self.site = Site(ins, space, 16, 1, offset)
 
     lanes = 8  # rows per matrix: lanes that address one matrix
+    registers = 1  # of a matrix
 
     def rows(self, group, address):
         """(pieces, place, index (warps, matrices, rows), selection) of the rows that the first lanes address."""
@@ -124,6 +125,7 @@ class ByteMatrixSite(MatrixSite):
     """
 
     lanes = 16
+    registers = 2
 
     def load(self, group, address):
         turned = np.ascontiguousarray(self.read(group, address).swapaxes(2, 3))  # (w, matrix, column, row)
@@ -155,7 +157,7 @@ MATRICES = {
 }
 
 
-def matrix_site(e, ins, address) -> tuple[str, str, int]:
+def matrix_site(e, ins, address, registers: list) -> tuple[str, str]:
     count = next((int(m[1]) for m in ins.mods if m in ("x1", "x2", "x4")), 1)
     space = resolve_space(e, space_of(ins), address)
     base, offset = address_expression(e, space, address)
@@ -165,20 +167,22 @@ def matrix_site(e, ins, address) -> tuple[str, str, int]:
     if cls is None or count > most:
         e.fail("not supported")
     site = cls(ins, space, count, "trans" in ins.mods, offset, DECOMPRESS.get(type_.split(".")[-1]))
-    return e.constant(site, "matrix"), base, count
+    if len(registers) != cls.registers * count:
+        e.fail(f"expected {cls.registers * count} registers")
+    return e.constant(site, "matrix"), base
 
 
 @handles("ldmatrix")
 def handle_ldmatrix(e, ins):
     wait_for_mates(e)
-    site, base, _ = matrix_site(e, ins, ins.args[1])
+    site, base = matrix_site(e, ins, ins.args[1], items_of(ins.args[0]))
     e.set_tuple(items_of(ins.args[0]), "u32", f"{site}.load(g, {base})")
 
 
 @handles("stmatrix")
 def handle_stmatrix(e, ins):
     wait_for_mates(e)
-    site, base, _ = matrix_site(e, ins, ins.args[0])
+    site, base = matrix_site(e, ins, ins.args[0], items_of(ins.args[1]))
     values = ", ".join(e.use(v, "u32") for v in items_of(ins.args[1]))
     e.line(f"{site}.store(g, {base}, [{values}])")
 

@@ -8,7 +8,7 @@ from .. import tensor_map
 from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..memory import PARAM_WINDOW
 from ..selection import Selection, flat_threads
-from ..syntax import Address, Name, Variable
+from ..syntax import Address, Name, Register, Variable
 from .bulk_boxes import fault, global_view
 from .memory import address_expression, resolve_space, space_of, widen_address
 from .registry import handles
@@ -39,7 +39,8 @@ def map_address(e, address: Address) -> str:
         base = e.program.lookup(base) or base
     if isinstance(base, Variable):
         return e.scalar("u64", e.program.address_of(base, e.ins) + address.offset)
-    value = widen_address(e, e.use(base, "u64" if base.bits == 64 else "u32"), address, "generic")
+    is_narrow = isinstance(base, Register) and base.bits < 64
+    value = widen_address(e, e.use(base, "u32" if is_narrow else "u64"), address, "generic")
     return f"({value} + {e.scalar('u64', address.offset)})" if address.offset else value
 
 
