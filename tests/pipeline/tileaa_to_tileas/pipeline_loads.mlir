@@ -60,48 +60,53 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   nv_tileas.async_commit
   %5 = arith.addi %zero, %one : i32
   %6 = arith.cmpi %5, %end {predicate = "slt"} : (i32, i32) -> i1
-  %7 = arith.constant 1 : i32
-  nv_tileas.async_tiled_load %a, %1, %7, %6 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %7, %6 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  %7 = arith.andi %3, %6 : i1
+  %8 = arith.constant 1 : i32
+  nv_tileas.async_tiled_load %a, %1, %8, %7 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %8, %7 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
-  %8 = arith.addi %5, %one : i32
-  %9 = arith.cmpi %8, %end {predicate = "slt"} : (i32, i32) -> i1
-  %10 = arith.constant 2 : i32
-  nv_tileas.async_tiled_load %a, %1, %10, %9 coords(%zero, %8) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %10, %9 coords(%8, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  %9 = arith.addi %5, %one : i32
+  %10 = arith.cmpi %9, %end {predicate = "slt"} : (i32, i32) -> i1
+  %11 = arith.andi %7, %10 : i1
+  %12 = arith.constant 2 : i32
+  nv_tileas.async_tiled_load %a, %1, %12, %11 coords(%zero, %9) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %12, %11 coords(%9, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
-  %11 = arith.addi %8, %one : i32
-  %12 = arith.constant 0 : i32
-  %13 = arith.constant 3 : i32
-  %sum, %14, %15 = nv_tileas.for %zero, %end, %one initial(%0, %12, %13) : (i32, i32, i32, !tile_64x64xf32_v1, i32, i32) -> (!tile_64x64xf32_v1, i32, i32) {
-  ^bb0(%k: i32, %c: !tile_64x64xf32_v1, %16: i32, %17: i32):
+  %13 = arith.constant -2147483645 : i32
+  %14 = arith.maxsi %end, %13 : i32
+  %15 = arith.constant 3 : i32
+  %16 = arith.subi %14, %15 : i32
+  %17 = arith.constant 0 : i32
+  %18 = arith.constant 3 : i32
+  %sum, %19, %20 = nv_tileas.for %zero, %end, %one initial(%0, %17, %18) : (i32, i32, i32, !tile_64x64xf32_v1, i32, i32) -> (!tile_64x64xf32_v1, i32, i32) {
+  ^bb0(%k: i32, %c: !tile_64x64xf32_v1, %21: i32, %22: i32):
     nv_tileas.async_wait {pending = 2 : i32}
     nv_tileas.barrier
     %t0 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
     %t1 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
-    %18 = nv_tileas.local_load %1, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
-    %19 = nv_tileas.local_load %2, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
-    %d = nv_tileas.dot %18, %19, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
-    %20 = arith.addi %k, %one : i32
-    %21 = arith.addi %20, %one : i32
-    %22 = arith.addi %21, %one : i32
-    %23 = arith.cmpi %22, %end {predicate = "slt"} : (i32, i32) -> i1
-    nv_tileas.async_tiled_load %a, %1, %17, %23 coords(%zero, %22) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-    nv_tileas.async_tiled_load %b, %2, %17, %23 coords(%22, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+    %23 = nv_tileas.local_load %1, %21 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
+    %24 = nv_tileas.local_load %2, %21 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
+    %d = nv_tileas.dot %23, %24, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
+    %25 = arith.addi %k, %one : i32
+    %26 = arith.addi %25, %one : i32
+    %27 = arith.addi %26, %one : i32
+    %28 = arith.cmpi %k, %16 {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileas.async_tiled_load %a, %1, %22, %28 coords(%zero, %27) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %b, %2, %22, %28 coords(%27, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
     nv_tileas.async_commit
-    %24 = arith.constant 1 : i32
-    %25 = arith.constant 4 : i32
-    %26 = arith.constant 0 : i32
-    %27 = arith.addi %16, %24 : i32
-    %28 = arith.cmpi %27, %25 {predicate = "eq"} : (i32, i32) -> i1
-    %29 = arith.select %28, %26, %27 : (i1, i32, i32) -> i32
-    %30 = arith.constant 1 : i32
-    %31 = arith.constant 4 : i32
-    %32 = arith.constant 0 : i32
-    %33 = arith.addi %17, %30 : i32
-    %34 = arith.cmpi %33, %31 {predicate = "eq"} : (i32, i32) -> i1
-    %35 = arith.select %34, %32, %33 : (i1, i32, i32) -> i32
-    %36 = nv_tileas.continue %d, %29, %35 : (!tile_64x64xf32_v1, i32, i32) -> tensor<64x64xf32>
+    %29 = arith.constant 1 : i32
+    %30 = arith.constant 4 : i32
+    %31 = arith.constant 0 : i32
+    %32 = arith.addi %21, %29 : i32
+    %33 = arith.cmpi %32, %30 {predicate = "eq"} : (i32, i32) -> i1
+    %34 = arith.select %33, %31, %32 : (i1, i32, i32) -> i32
+    %35 = arith.constant 1 : i32
+    %36 = arith.constant 4 : i32
+    %37 = arith.constant 0 : i32
+    %38 = arith.addi %22, %35 : i32
+    %39 = arith.cmpi %38, %36 {predicate = "eq"} : (i32, i32) -> i1
+    %40 = arith.select %39, %37, %38 : (i1, i32, i32) -> i32
+    %41 = nv_tileas.continue %d, %34, %40 : (!tile_64x64xf32_v1, i32, i32) -> tensor<64x64xf32>
   }
   nv_tileas.async_wait {pending = 0 : i32}
   nv_tileaa.return

@@ -6,26 +6,17 @@ a ring has as many groups as stages.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...dialects.facts import is_counted_loop
-from ..shared.accessors import row
+from ..shared.accessors import is_number, row
 
 
 def counts_up(loop: Operation | None) -> bool:
     """Whether a loop is counted from 0 in steps of 1."""
     if loop is None or not is_counted_loop(loop):
         return False
-    return _is_number(row(loop).lower, 0) and _is_number(row(loop).step, 1)
-
-
-def _is_number(value: SSAValue, number: int) -> bool:
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != "arith.constant":
-        return False
-    known = owner.properties["value"]
-    return isinstance(known, IntegerAttr) and known.value.data == number
+    return is_number(row(loop).lower, 0) and is_number(row(loop).step, 1)
 
 
 def groups_copied(steps: int, stages: int) -> int:

@@ -100,3 +100,12 @@ def view_type(value: SSAValue) -> TiledViewType:
 def memref_type(value: SSAValue) -> MemRefType:
     """The type of a reference to memory."""
     return type_of(value, MemRefType)
+
+
+def is_number(value: SSAValue, number: int) -> bool:
+    """Whether a value is this integer constant."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return False
+    known = owner.properties["value"]
+    return isinstance(known, IntegerAttr) and known.value.data == number

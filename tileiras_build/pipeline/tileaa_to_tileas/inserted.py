@@ -85,7 +85,12 @@ def when(condition: SSAValue, block: Block) -> Operation:
 
 def runs_at(loop: TableOperation, index: SSAValue) -> Operation:
     """Whether the loop still runs at this index."""
-    return _compare("ult" if loop.unsigned else "slt", index, loop.upper)
+    return is_before(loop, index, loop.upper)
+
+
+def is_before(loop: TableOperation, index: SSAValue, end: SSAValue) -> Operation:
+    """Whether an index is below another one, as the loop compares them."""
+    return _compare("ult" if loop.unsigned else "slt", index, end)
 
 
 def never_runs(loop: TableOperation) -> Operation:

@@ -23,6 +23,7 @@ from .inserted import (
     when,
 )
 from .loop_copies import LoopCopies, wait
+from .runs_ahead import RunsAhead
 
 ForOp = COUNTERPARTS["nv_tileaa.for"]
 
@@ -34,21 +35,27 @@ class PipelinedLoop(LoopCopies):
         self.allocate()
         if self.runs_again:
             self.before(BarrierOp.make([], []))
-        self._prologue()
+        going = self._prologue()
         read, write = (self.block.insert_arg(i32, len(self.block.args)) for _ in range(2))
-        self._start_of_body(write)
+        runs = RunsAhead.of(self.loop, self.stages - 1, going, self.before)
+        self._start_of_body(write, runs)
         self.replace_loads(read)
-        self._end_of_body(read, write)
-        self._replace_loop()
+        self._end_of_body(read, write, runs)
+        self._replace_loop(runs)
 
-    def _prologue(self) -> None:
-        """The first stages - 1 tiles; those past the end are disabled."""
+    def _prologue(self) -> SSAValue:
+        """The first stages - 1 tiles; those past the end are disabled. Whether the loop runs so often.
+
+        A loop that has ended does not go on where the index wraps.
+        """
         index = self.loop.lower
-        for stage in range(self.stages - 1):
-            enabled = self.before(runs_at(self.loop, index))
-            place = self.before(constant_i32(stage))
-            self._start_first(stage, index, place, enabled)
+        enabled = self.before(runs_at(self.loop, index))
+        self._start_first(0, index, self.before(constant_i32(0)), enabled)
+        for stage in range(1, self.stages - 1):
             index = self.before(binary(arith.AddiOp, index, self.loop.step))
+            enabled = self.before(binary(arith.AndIOp, enabled, self.before(runs_at(self.loop, index))))
+            self._start_first(stage, index, self.before(constant_i32(stage)), enabled)
+        return enabled
 
     def _start_first(self, stage: int, index: SSAValue, place: SSAValue, enabled: SSAValue) -> None:
         """The copies of an iteration before the first one, with those of the groups that begin with it."""
@@ -71,7 +78,7 @@ class PipelinedLoop(LoopCopies):
                 self.start_copies([load], ahead, self.tile_of(load, ahead, inside), enabled, inside)
             insert(when(is_first_of(ahead, steps, insert), block))
 
-    def _start_of_body(self, write: SSAValue) -> None:
+    def _start_of_body(self, write: SSAValue, runs: RunsAhead) -> None:
         first = given(self.block.first_op)
         for op in (wait(self.stages - 2), BarrierOp.make([], [])):
             insert_before(op, first)
@@ -79,7 +86,7 @@ class PipelinedLoop(LoopCopies):
         ahead: SSAValue = self.block.args[0]
         for _ in range(self.stages - 1):
             ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
-        enabled = insert(runs_at(self.loop, ahead))
+        enabled = runs.at(ahead, insert)
         self._start_groups(ahead, enabled, insert)
         self.copy_all(self._single, ahead, write, enabled, insert)
 
@@ -91,10 +98,11 @@ class PipelinedLoop(LoopCopies):
         follows = next(op.next_op for op in self.block.ops if op in products)
         return first if self.stages == LEAST_STAGES else given(follows)
 
-    def _end_of_body(self, read: SSAValue, write: SSAValue) -> None:
+    def _end_of_body(self, read: SSAValue, write: SSAValue, runs: RunsAhead) -> None:
         last = last_op(self.block)
         insert = inserter(last)
-        last.operands = [*last.operands, *(self._following(stage, insert) for stage in (read, write))]
+        stages = [self._following(stage, insert) for stage in (read, write)]
+        last.operands = [*last.operands, *stages, *runs.following]
 
     def _following(self, stage: SSAValue, insert: Insert) -> SSAValue:
         """The stage after this one, in the ring."""
@@ -103,10 +111,10 @@ class PipelinedLoop(LoopCopies):
         wraps = insert(equal(raised, end))
         return insert(arith.SelectOp.make([wraps, zero, raised], [i32]))
 
-    def _replace_loop(self) -> None:
+    def _replace_loop(self, runs: RunsAhead) -> None:
         loop = self.loop
-        starts = [self.before(constant_i32(0)), self.before(constant_i32(self.stages - 1))]
-        types = [*(result.type for result in loop.results), i32, i32]
+        starts = [self.before(constant_i32(0)), self.before(constant_i32(self.stages - 1)), *runs.initial]
+        types = [*(result.type for result in loop.results), *(start.type for start in starts)]
         region = Region(loop.regions[0].detach_block(self.block))
         operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]
         made: Operation = ForOp.make(operands, types, dict(loop.attributes), [region])

@@ -17,7 +17,7 @@ Sound: step i of the old loop is steps i f to i f + f - 1 of the new one, which 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import arith
@@ -29,7 +29,7 @@ from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, 
 from ..contracts import EdgePass
 from ..job import Job
 from ..savings import saving_of
-from ..shared.accessors import expect, parent, row
+from ..shared.accessors import expect, is_number, parent, row
 from ..shared.element_types import element_of
 from .deep_operands import DeepOperand, deep_operand
 from .inserted import binary, constant, inserter
@@ -66,15 +66,10 @@ def _operands(product: TableOperation) -> list[DeepOperand] | None:
 
 def _only_adds(product: TableOperation, loop: TableOperation) -> bool:
     """Whether a loop counts by ones, does not change anything but the sum, and orders nothing."""
-    if not runs_to_its_end(loop) or not only_accumulates(product) or not _is_one(loop.step):
+    if not runs_to_its_end(loop) or not only_accumulates(product) or not is_number(loop.step, 1):
         return False
     carried = [value for value in loop.initial if value.type.name != TOKEN]
     return len(carried) == 1 and not any(op.regions or acts_outside(op) for op in loop.regions[0].blocks[0].ops)
-
-
-def _is_one(value: SSAValue) -> bool:
-    constant = value.owner.properties.get("value") if isinstance(value.owner, Operation) else None
-    return isinstance(constant, IntegerAttr) and constant.value.data == 1
 
 
 def _operand(product: TableOperation, index: int) -> DeepOperand | None:
