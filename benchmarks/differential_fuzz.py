@@ -24,6 +24,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from typing import Generic, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -31,6 +32,7 @@ from tests.fuzz.compare import KINDS, WAYS, Outcome, Way, compare_program, find_
 from tests.fuzz.programs import SeededChoices
 from tileiras_build.bytecode import disassemble
 
+Work, Found = TypeVar("Work"), TypeVar("Found")
 SECONDS = 120  # of processor time, of one program on all targets
 
 
@@ -47,9 +49,6 @@ class Job:
     @property
     def ways(self) -> tuple[Way, ...]:
         return (WAYS[-1], tuned_way(self.seed)) if self.is_tuned else WAYS
-
-
-Run = Callable[[Job], tuple[int, list[Outcome]]]
 
 
 def _run(job: Job) -> tuple[int, list[Outcome]]:
@@ -104,13 +103,20 @@ def _give(seed: int, kind: str, path: Path | None) -> int:
     return 0
 
 
-class Worker:
-    """A process that runs programs one after the other; another one where LLVM, or the machine, ends it."""
+def _lost(job: Job, ended: int | None) -> tuple[int, list[Outcome]]:
+    return job.seed, [Outcome("fails", "-", Way(0), f"the process ended with {ended}")]
 
-    def __init__(self, run: Run = _run):
-        self.run, self.process = run, None
 
-    def __call__(self, job: Job) -> tuple[int, list[Outcome]]:
+class Worker(Generic[Work, Found]):
+    """A process that runs programs one after the other; another one where LLVM, or the machine, ends it.
+
+    ``lost``: what is found of a program with which the process has ended so.
+    """
+
+    def __init__(self, run: Callable[[Work], Found], lost: Callable[[Work, int | None], Found]):
+        self.run, self.lost, self.process = run, lost, None
+
+    def __call__(self, job: Work) -> Found:
         if self.process is None:
             self._start()
         self.jobs.send(job)
@@ -119,7 +125,7 @@ class Worker:
         except EOFError:
             self.process.join()
             ended, self.process = self.process.exitcode, None
-            return job.seed, [Outcome("fails", "-", Way(0), f"the process ended with {ended}")]
+            return self.lost(job, ended)
 
     def _start(self) -> None:
         fork = get_context("fork")
@@ -139,7 +145,7 @@ class Worker:
 def _report(processes: int, jobs: Iterable[Job]) -> int:
     start, kinds, programs = time.monotonic(), Counter(), 0
     own = threading.local()
-    with ThreadPool(processes, initializer=lambda: setattr(own, "worker", Worker())) as pool:
+    with ThreadPool(processes, initializer=lambda: setattr(own, "worker", Worker(_run, _lost))) as pool:
         for seed, outcomes in pool.imap_unordered(lambda job: own.worker(job), jobs):
             programs += 1
             kinds.update(outcome.kind for outcome in outcomes)

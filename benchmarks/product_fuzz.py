@@ -13,14 +13,16 @@ import argparse
 import signal
 import sys
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from multiprocessing import get_context
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from differential_fuzz import Worker
 
 from tests.fuzz.branching_kernels import random_branches
 from tests.fuzz.compare_products import Difference, compare_kernel
@@ -44,8 +46,10 @@ def main() -> int:
     seeds = range(options.first, options.first + options.count)
     faults: Counter[str] = Counter()
     look = prove_kernel if options.proofs else partial(compare_kernel, races=options.races)
-    with ThreadPool(options.jobs) as pool:
-        for found in pool.imap_unordered(partial(_apart, partial(_faults, look, targets, options)), seeds):
+    own = threading.local()
+    run = partial(_faults, look, targets, options)
+    with ThreadPool(options.jobs, initializer=lambda: setattr(own, "worker", Worker(run, _lost))) as pool:
+        for found in pool.imap_unordered(lambda seed: own.worker(seed), seeds):
             for fault in found:
                 print(fault, flush=True)
                 faults[fault.target] += 1
@@ -81,24 +85,11 @@ def _kernel(seed: int, options: argparse.Namespace) -> ProductKernel:
     return kernel.tuned() if options.tuned else kernel
 
 
-def _apart(faults: Callable[[int], list[Difference]], seed: int) -> list[Difference]:
-    """``faults`` of a seed in a process of its own: LLVM ends one whose module it refuses."""
-    fork = get_context("fork")
-    receiver, sender = fork.Pipe(duplex=False)
-    process = fork.Process(target=lambda: sender.send(faults(seed)))
-    process.start()
-    sender.close()
-    try:
-        return receiver.recv()
-    except EOFError:
-        process.join()
-        return [Difference(seed, "a target", f"the process ended with {process.exitcode}")]
-    finally:
-        process.join()
+def _lost(seed: int, ended: int | None) -> list[Difference]:
+    return [Difference(seed, "a target", f"the process ended with {ended}")]
 
 
 def _faults(look: Look, targets: tuple[str, ...], options: argparse.Namespace, seed: int) -> list[Difference]:
-    signal.signal(signal.SIGPROF, _expire)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -107,10 +98,6 @@ def _faults(look: Look, targets: tuple[str, ...], options: argparse.Namespace, s
         return [Difference(seed, ", ".join(targets), str(error))]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def _expire(*_: object) -> None:
-    raise TimeoutError(f"more than {SECONDS} s")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def run(job):
 
 
 def test_a_process_that_ends_is_a_fault_of_its_program_alone():
-    worker = differential_fuzz.Worker(run)
+    worker = differential_fuzz.Worker(run, differential_fuzz._lost)
     found = [worker(differential_fuzz.Job(seed, "first", ("sm_80",)))[1][0] for seed in range(3)]
     worker.process.terminate()
     assert [outcome.kind for outcome in found] == ["agrees", "fails", "agrees"]
