@@ -18,6 +18,7 @@ from tileiras_build.targets import TARGETS
 
 PREBUILT = Path(__file__).resolve().parents[2] / "examples" / "prebuilt"
 STORES = Path(__file__).resolve().parents[1] / "pipeline" / "tileaa_to_tileas" / "stored_tiles.py"
+BRANCHING = STORES.with_name("branching_products.py")
 SCALED = STORES.with_name("scaled_products.py")
 VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.async_tiled_load")
 
@@ -48,6 +49,21 @@ def test_a_product_on_tensor_cores():
 def test_a_better_product_that_is_not_used(sm, better):
     missed = remarks("matmul_f16_nt", sm).get("RemarkTensorCoreMMAGeneration", [])
     assert [remark.message for remark in missed] == ([f"MMA operation does not use {better}"] if better else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("in_a_while_loop", ["a return stands in a loop", "a loop around it breaks"]),
+        ("in_a_loop", ["on what a loop leaves", "a loop around it breaks, continues early"]),
+        ("after_a_tile", ["depends on a tile"]),
+    ],
+)
+def test_control_flow_that_keeps_a_product_from_better_ones(name, limits):
+    found = collect(scheduled_case(BRANCHING, name, "sm_90"), TARGETS["sm_90"])
+    [remark] = [remark for remark in found if remark.name == "RemarkTensorCoreMMAGeneration"]
+    assert len(remark.reasons) == 1 + len(limits)
+    assert all(limit in reason for limit, reason in zip(limits, remark.reasons[1:], strict=True))
 
 
 @pytest.mark.parametrize(

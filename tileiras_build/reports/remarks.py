@@ -20,6 +20,7 @@ from ..dialects.definition import TableOperation
 from ..errors import Location
 from ..pipeline.analysis.axis_info import AxisAnalysis
 from ..pipeline.analysis.dot_atoms import atom_named, tensor_memory_atom_of, warpgroup_atom_of
+from ..pipeline.analysis.fetchable import control_limits
 from ..pipeline.analysis.memory_access import VECTOR_BYTES, ViewFacts
 from ..pipeline.analysis.tensor_maps import TMA_ALIGNMENT, misalignments
 from ..pipeline.shared.accessors import number_of, numbers_of, string_of, tile_type
@@ -260,7 +261,7 @@ def _product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
     if best != "mma_sync":
         yield kernel.remark(
             op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
-            (f"{best} is for {PRODUCT_LIMIT}",),
+            (f"{best} is for {PRODUCT_LIMIT}", *control_limits(op)),
         )  # fmt: skip
 
 

@@ -71,6 +71,14 @@ def once_in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K:
         return
 
 
+def after_a_tile(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A tile of the result says which blocks return."""
+    row = ct.bid(0)
+    if ct.max(ct.load(out, (row, 0), (M, N))).item() > limit:
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
 def chosen(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
     """Only blocks up to ``limit`` multiply."""
     row = ct.bid(0)
@@ -123,6 +131,7 @@ CASES = [
     _case("in_a_loop", in_a_loop, (128, 64, 64)),
     _case("in_a_while_loop", in_a_while_loop, (128, 64, 64)),
     _case("once_in_a_while_loop", once_in_a_while_loop, (128, 64, 64)),
+    _case("after_a_tile", after_a_tile, (128, 64, 64)),
     _case("chosen", chosen, (128, 64, 64)),
     _case("chosen_2ctas", chosen, (256, 64, 64), num_ctas=2),
     _case("either", either, (128, 64, 64)),

@@ -14,13 +14,14 @@ from ...layouts import SharedLayout, matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import TensorMemoryAtom, WarpgroupAtom
 from ..job import Job
-from ..shared.accessors import row
+from ..shared.accessors import given, row
 from ..shared.optimization_hints import hint
 from .axis_info import AxisAnalysis
 from .operand_chains import (
     ScalarSlice,
     choices_around_loops,
     early_returns,
+    kernel_of,
     loops_around,
     placement_after,
     runs_free,
@@ -37,17 +38,39 @@ def may_fetch(func: Operation) -> bool:
 
     Tokens do not say what may be read before the grid that a kernel depends on.
     """
-    return not any(waits_for_grid(op) for op in walk(func)) and all(map(ScalarSlice().add_return, early_returns(func)))
+    return not any(waits_for_grid(op) for op in walk(func)) and _return_limit(func) is None
 
 
 def may_run_ahead(op: Operation) -> bool:
     """In a loop that writes nothing, and scalars alone decide whether it runs and its trips, and those of the loops around it."""
-    loops = loops_around(op)
-    if not loops or any(acts_outside(inner) for inner in walk(loops[-1])):
+    if _control_limit(op) is not None:
         return False
+    return not any(acts_outside(inner) for inner in walk(given(loops_around(op))[-1]))
+
+
+def control_limits(product: Operation) -> list[str]:
+    """What of a kernel's control flow keeps TMA from fetching the operands of a product."""
+    found = (_return_limit(kernel_of(product)), _control_limit(product))
+    return [limit for limit in found if limit is not None]
+
+
+def _return_limit(func: Operation) -> str | None:
+    if all(map(ScalarSlice().add_return, early_returns(func))):
+        return None
+    return "a return stands in a loop, or depends on a tile or on what a loop leaves"
+
+
+def _control_limit(op: Operation) -> str | None:
+    loops = loops_around(op)
+    if loops is None:
+        return "a loop around it breaks, continues early or has no count, or it stands in a branch inside of its loop"
+    if not loops:
+        return "it stands in no loop"
     slice = ScalarSlice()
-    conditions = all(slice.add(choice.condition) for choice in choices_around_loops(op))
-    return conditions and all(slice.add_loop(loop) for loop in loops)
+    conditions = [choice.condition for choice in choices_around_loops(op)]
+    if all(map(slice.add, conditions)) and all(map(slice.add_loop, loops)):
+        return None
+    return "the bounds of a loop around it, or the condition of a branch, depend on a tile or on what a loop leaves"
 
 
 def fetched(op: TableOperation, index: int, job: Job, analysis: AxisAnalysis) -> Found | None:

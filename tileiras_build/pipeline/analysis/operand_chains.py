@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...dialects.definition import TableOperation
 from ...dialects.facts import (
     changes_memory,
+    is_agents,
     is_choice,
     is_continue,
     is_counted_loop,
@@ -113,7 +114,7 @@ def loops_around(op: Operation) -> list[TableOperation] | None:
     """
     found: list[TableOperation] = []
     around = op.parent_op()
-    while around is not None and not is_entry(around):
+    while around is not None and not _begins_a_program(around):
         if is_counted_loop(around) and runs_to_its_end(around):
             found.insert(0, around)
         elif not found or not is_choice(around):
@@ -126,7 +127,7 @@ def choices_around_loops(op: Operation) -> list[TableOperation]:
     """The choices around the loops around an operation."""
     found: list[TableOperation] = []
     around = op.parent_op()
-    while around is not None and not is_entry(around):
+    while around is not None and not _begins_a_program(around):
         if is_choice(around):
             found.insert(0, around)
         around = around.parent_op()
@@ -142,12 +143,17 @@ def choices_around(op: Operation) -> list[TableOperation] | None:
     """The choices around an operation, outermost first; None where something else is."""
     found: list[TableOperation] = []
     around = parent(op)
-    while not is_entry(around):
+    while not _begins_a_program(around):
         if not is_choice(around):
             return None
         found.insert(0, around)
         around = parent(around)
     return found
+
+
+def _begins_a_program(op: Operation) -> bool:
+    """Whether control flow begins inside of an operation: a kernel, or its agents."""
+    return is_entry(op) or is_agents(op)
 
 
 def kernel_of(op: Operation) -> Operation:
