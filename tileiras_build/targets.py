@@ -458,6 +458,11 @@ MMA_ATOMS: tuple[MmaAtom, ...] = (
     *_mma_block_scaled(),
 )
 
+# Integer products that no tile is made of, but IR that is written by hand: LLVM's names without "llvm.nvvm.".
+OTHER_PRODUCTS = (
+    "mma.m8n8k16.row.col.s8", "mma.m8n8k32.row.col.s4", "mma.m16n8k32.row.col.s4", "mma.m16n8k64.row.col.s4",
+)  # fmt: skip
+
 WARPGROUP_ATOMS: tuple[WarpgroupAtom, ...] = (
     _wgmma("f16", "f16", "f32"),
     _wgmma("f16", "f16", "f16"),

@@ -45,7 +45,6 @@ gpu.module @m {
   llvm.func @warps(%i: i32, %a: vector<2xf16>, %f: f32) {
     nvvm.barrier.cta.arrive.aligned.count %i, %i : (i32, i32) -> ()
     nvvm.setmaxregister {action = "inc", count = 240}
-    %0 = nvvm.mma.sp.sync %i a(%a, %a) b(%a, %a) c(%f, %f, %f, %f) {shape = array<i64: 16, 8, 16>, a_type = "f16", b_type = "f16", selector = 1 : i64} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32, i32) -> !llvm.struct<(f32, f32, f32, f32)>
     llvm.return
   }
   llvm.func @order(%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %n: i64, %m: i16) {

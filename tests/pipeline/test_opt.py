@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tileiras_build.cli import main
+from tileiras_build.command_line.table import find
 from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline.opt import PASSES, find_pass, registry, run
 from tileiras_build.pipeline.stages import STAGES
@@ -131,3 +132,36 @@ def test_llvm_ir_is_printed_on_demand(tmp_path, capsys):
     assert "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)" in text
     assert main(["opt", str(path), "--ll"]) == 2
     assert "error[ll-operation]: operation gpu.func is not of the llvm dialect" in capsys.readouterr().err
+
+
+FRAGMENTS = """gpu.module @m attributes {nv_tileaa.compute_capability = 90 : i32} {
+  gpu.func @k(%m: memref<128x128xf16, 3>, %i: index, %p: !llvm.ptr<1>) kernel {
+    %a = nvgpu.ldmatrix %m[%i, %i] {numTiles = 4 : i32, transpose = false} : memref<128x128xf16, 3> -> vector<4x2xf16>
+    %b = nvgpu.ldmatrix %m[%i, %i] {numTiles = 2 : i32, transpose = false} : memref<128x128xf16, 3> -> vector<2x2xf16>
+    %z = arith.constant dense<0.0> : vector<2x2xf16>
+    %d = nvgpu.mma.sync (%a, %b, %z) {mmaShape = [16, 8, 16]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf16>) -> vector<2x2xf16>
+    %e = vector.extract %d[0, 0] : f16 from vector<2x2xf16>
+    llvm.store %e, %p : f16, !llvm.ptr<1>
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("line", [line for line, _ in find("opt").examples], ids=lambda line: line.split()[-1])
+def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys, line):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.mlir").write_text(FRAGMENTS)
+    assert main(line.split()) == 0
+    out = capsys.readouterr().out
+    if "--ll" in line:
+        (tmp_path / "k.ll").write_text(out)
+        assert main(["lower", "k.ll", "--sm", "90", "--to", "cubin", "-o", "k.cubin"]) == 0
+        assert (tmp_path / "k.cubin").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("width", ["32", "64"])
+def test_the_width_of_an_index_is_an_option(tmp_path, capsys, width):
+    text = "gpu.module @m { gpu.func @k(%i: index) { %s = arith.addi %i, %i : index\ngpu.return } }"
+    assert opt(tmp_path, "--pass", "convert-nvgpu-and-gpu-to-nvvm", "--index-bitwidth", width, "--ll", text=text) == 0
+    assert f"define void @k(i{width} %i)" in capsys.readouterr().out

@@ -8,7 +8,7 @@ longest row wins. The need is a capability of targets.py, None = every GPU.
 
 from __future__ import annotations
 
-from ..targets import MMA_ATOMS
+from ..targets import MMA_ATOMS, OTHER_PRODUCTS
 
 
 def _rows(capability: str | None, *prefixes: str) -> dict[str, str | None]:
@@ -23,8 +23,9 @@ def _mma_rows() -> dict[str, str | None]:
         for a in (True, False)
         for b in (True, False)
     }
+    rows |= dict.fromkeys(OTHER_PRODUCTS, "mma_sync")
     # Integer products come in a saturating form too.
-    integers = [name for name in rows if name.endswith(("s8", "u8"))]
+    integers = [name for name in rows if name.endswith(("s8", "u8", "s4"))]
     rows |= {name.replace(".row.col.", ".row.col.satfinite."): rows[name] for name in integers}
     return {name: "f64_mma_large" if need == "f64_mma_large_native" else need for name, need in rows.items()}
 

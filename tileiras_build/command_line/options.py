@@ -152,7 +152,10 @@ def add_opt(parser: argparse.ArgumentParser) -> None:
     """The options of ``opt``."""
     parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
     parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="PASS", help="in order")
-    parser.add_argument("--ll", action="store_true", help="print LLVM IR, where all is of the llvm dialect by then")
+    what = "print LLVM IR; what is left of func, cf, scf, arith, vector and memref is converted first"
+    parser.add_argument("--ll", action="store_true", help=what)
+    what = "bits of an index: 32 or 64 (default: 64)"
+    parser.add_argument("--index-bitwidth", type=int, choices=(32, 64), default=64, metavar="N", help=what)
     _add_target(parser)
     _add_capability(parser)
     _add_level(parser)

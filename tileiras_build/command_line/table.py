@@ -72,7 +72,10 @@ COMMANDS: tuple[Command, ...] = (
         "opt", "tileiras_build.pipeline.opt:run_file", "run passes by name over MLIR text and print the result", options.add_opt,
         (
             ("opt k.mlir --pass convert-math-to-libdevice --sm sm_90", "one pass"),
-            ("opt k.mlir --pass convert-nvgpu-and-gpu-to-nvvm --ll", "down to LLVM IR"),
+            (
+                "opt k.mlir --pass nv-tile-ir-convert-target-to-nvvm --pass convert-nvgpu-and-gpu-to-nvvm --ll",
+                "down to LLVM IR; the module says its target: nv_tileaa.compute_capability = 90 : i32",
+            ),
         ),
     ),
     Command(

@@ -49,6 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .gpu_launch import LaunchFuncOp
+from .gpu_reductions import AllReduceOp, ReduceKindAttr, SubgroupReduceOp, YieldOp
 from .narrowing import expect
 
 
@@ -90,31 +91,6 @@ class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
     """``#gpu<shuffle_mode xor>``"""
 
     name = "gpu.shuffle_mode"
-
-
-class ReduceKind(StrEnum):
-    """The combining operation of a reduction."""
-
-    ADD = "add"
-    MUL = "mul"
-    MINUI = "minui"
-    MINSI = "minsi"
-    MINNUMF = "minnumf"
-    MAXUI = "maxui"
-    MAXSI = "maxsi"
-    MAXNUMF = "maxnumf"
-    AND = "and"
-    OR = "or"
-    XOR = "xor"
-    MINIMUMF = "minimumf"
-    MAXIMUMF = "maximumf"
-
-
-@irdl_attr_definition
-class ReduceKindAttr(EnumAttribute[ReduceKind], SpacedOpaqueSyntaxAttribute):
-    """``#gpu<all_reduce_op add>``"""
-
-    name = "gpu.all_reduce_op"
 
 
 class _IndexQuery(IRDLOperation):
@@ -219,44 +195,6 @@ class ShuffleOp(IRDLOperation):
     result = result_def(T)
     valid = result_def(i1)
     assembly_format = "$mode $value `,` $offset `,` $width attr-dict `:` type($value)"
-
-
-@irdl_op_definition
-class SubgroupReduceOp(IRDLOperation):
-    """Combine a value over the lanes of a warp, or over clusters of lanes."""
-
-    name = "gpu.subgroup_reduce"
-    value = operand_def()
-    op = prop_def(ReduceKindAttr)
-    uniform = opt_prop_def(UnitAttr)
-    cluster_size = opt_prop_def(IntegerAttr.constr(type=i32))
-    cluster_stride = opt_prop_def(IntegerAttr.constr(type=i32))
-    result = result_def()
-    assembly_format = (
-        "$op $value (`uniform` $uniform^)?"
-        " (`cluster` `(` `size` `=` $cluster_size^ (`,` `stride` `=` $cluster_stride^)? `)`)?"
-        " attr-dict `:` functional-type(operands, results)"
-    )
-
-    def verify_(self) -> None:
-        for name, given in (("cluster_size", self.cluster_size), ("cluster_stride", self.cluster_stride)):
-            if given is not None and (given.value.data < 1 or given.value.data & (given.value.data - 1)):
-                raise VerifyException(f"{name} {given.value.data} must be a power of two")
-        if self.cluster_stride is not None and self.cluster_size is None:
-            raise VerifyException("cluster_stride needs cluster_size")
-
-
-@irdl_op_definition
-class AllReduceOp(IRDLOperation):
-    """Combine a value over the block, by a named operation or a region."""
-
-    name = "gpu.all_reduce"
-    value = operand_def()
-    op = opt_prop_def(ReduceKindAttr)
-    uniform = opt_prop_def(UnitAttr)
-    body = region_def()
-    result = result_def()
-    assembly_format = "($op^)? $value (`uniform` $uniform^)? $body attr-dict `:` functional-type(operands, results)"
 
 
 @irdl_op_definition
@@ -425,7 +363,7 @@ class ReturnOp(IRDLOperation):
 
 _OURS: list[type[Operation]] = [
     ThreadIdOp, BlockIdOp, BlockDimOp, GridDimOp, GlobalIdOp, ClusterIdOp, ClusterDimOp, ClusterBlockIdOp,
-    SubgroupSizeOp, LaneIdOp, BarrierOp, PrintfOp, DynamicSharedMemoryOp, ShuffleOp, SubgroupReduceOp, AllReduceOp,
+    SubgroupSizeOp, LaneIdOp, BarrierOp, PrintfOp, DynamicSharedMemoryOp, ShuffleOp, SubgroupReduceOp, AllReduceOp, YieldOp,
     GPUModuleOp, GPUFuncOp, ReturnOp, LaunchFuncOp,
 ]  # fmt: skip
 _OUR_NAMES = {operation.name for operation in _OURS}

@@ -24,7 +24,7 @@ class Job:
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
     ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` says how copies
     overlap computation: a name of ``strategies.NAMES``; what ``tuning.TUNING`` has rows for is said there. ``saving`` is the row of ``savings.SAVINGS`` by which the edge to
-    nv_tileas runs; it sets it itself. Raises InvalidInput[option-value] for a number that ``TUNING`` does not allow.
+    nv_tileas runs; it sets it itself. ``index_width`` is that of ``index`` in bits, for IR written by hand. Raises InvalidInput[option-value] for a number that ``TUNING`` does not allow.
     """
 
     target: Target
@@ -40,6 +40,7 @@ class Job:
     tile_group: int = TILE_GROUP.default
     persistent: int = PERSISTENT.default
     exp2_polynomial: int = EXP2_POLYNOMIAL.default
+    index_width: int = 64
 
     def __post_init__(self) -> None:
         for row in TUNING:

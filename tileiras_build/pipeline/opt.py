@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
     "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
+    "convert-to-llvm": f"{_TILEAS_TO_LL}.convert_to_llvm:ConvertToLLVM",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",
 }
 
@@ -41,7 +42,7 @@ PASSES: dict[str, str] = {
 DIALECTS: dict[str, str] = text_format.DIALECTS | {
     "arith": "tileiras_build.dialects.arith_ext:Arith",
     "cf": "xdsl.dialects.cf:Cf",
-    "memref": "xdsl.dialects.memref:MemRef",
+    "memref": "tileiras_build.dialects.memref_ext:MemRef",
     "vector": "tileiras_build.dialects.vector_ext:Vector",
     "math": "tileiras_build.dialects.math_ext:Math",
     "gpu": "tileiras_build.dialects.gpu_ext:GPU",
@@ -124,18 +125,24 @@ def transform(text: str, passes: Sequence[str], job: Job, name: str | None = Non
     return run_passes(classes, parse_module(text, name), job, edge="opt")
 
 
-def run_file(options: argparse.Namespace) -> None:
-    """``opt FILE.mlir --pass NAME … [--ll]``: print the module after the passes."""
+def llvm_ir(module: ModuleOp, job: Job) -> str:
+    """LLVM IR of a module, in place made one of llvm and nvvm operations alone."""
     from .tileas_to_ll.attach_nvvm_target import check_serializable
+    from .tileas_to_ll.convert_to_llvm import ConvertToLLVM
     from .tileas_to_ll.writer.write_llvm_dialect import write
 
+    run_passes([ConvertToLLVM], module, job, edge="opt")
+    check_serializable(module, job)
+    return write(module)
+
+
+def run_file(options: argparse.Namespace) -> None:
+    """``opt FILE.mlir --pass NAME … [--ll]``: print the module after the passes."""
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
     text, job = decode(data, options.file), job_of(options)
     try:
         module = transform(text, options.passes, job, options.file)
-        if options.ll:
-            check_serializable(module, job)
-        result = write(module) if options.ll else text_format.render(module).decode()
+        result = llvm_ir(module, job) if options.ll else text_format.render(module).decode()
     except InternalError as error:
         raise _blame_text(error, options.file) from error
     sys.stdout.write(result)
@@ -151,4 +158,5 @@ def _blame_text(error: InternalError, path: str) -> InvalidInput:
 def job_of(options: argparse.Namespace) -> Job:
     """The job that the options of the command ask for; raises InvalidInput for those that do not go together."""
     target = target_of_options(options.sm, options.compute_capability)
-    return check_debug(Job(target, read_level(options.opt), options.lineinfo, options.device_debug))
+    level, width = read_level(options.opt), options.index_bitwidth
+    return check_debug(Job(target, level, options.lineinfo, options.device_debug, index_width=width))

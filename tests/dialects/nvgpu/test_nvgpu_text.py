@@ -58,6 +58,7 @@ nvgpu.mbarrier.init %bar[%i], %i, predicate = %p : {BAR}
 nvgpu.mbarrier.arrive %bar[%i], predicate = %p : {BAR}
 %r = nvgpu.mbarrier.arrive.nocomplete %bars[%i], %i : {BARS} -> !nvgpu.mbarrier.token
 nvgpu.mbarrier.arrive.expect_tx %bar[%i], %i : {BAR}
+%r = nvgpu.mbarrier.get %bar[%i] : {BAR} -> i32
 %r = nvgpu.mbarrier.test.wait %bar[%i], %phase : {BAR}, !nvgpu.mbarrier.token
 nvgpu.mbarrier.try_wait.parity %bar[%i], %p, %i : {BAR}
 %r = nvgpu.mbarrier.try_wait.parity %bar[%i], %p : {BAR} -> i1

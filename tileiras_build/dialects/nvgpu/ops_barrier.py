@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IndexType, i1
+from xdsl.dialects.builtin import IndexType, IntegerType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
@@ -61,6 +61,17 @@ class MBarrierInitOp(BarrierOperation):
     assembly_format = (
         "$barriers `[` $mbarId `]` `,` $count (`,` `predicate` `=` $predicate^)? attr-dict `:` type($barriers)"
     )
+
+
+@irdl_op_definition
+class MBarrierGetOp(BarrierOperation):
+    """The address of a barrier as an integer."""
+
+    name = "nvgpu.mbarrier.get"
+    barriers = operand_def()
+    mbarId = operand_def(IndexType())
+    mbarrierPointer = result_def(IntegerType)
+    assembly_format = "$barriers `[` $mbarId `]` attr-dict `:` type($barriers) `->` type($mbarrierPointer)"
 
 
 @irdl_op_definition

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType, i1
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    UnitAttr,
+    VectorType,
+    i1,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -27,6 +37,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..narrowing import type_of
 from .attrs import SHARED, DeviceAsyncTokenType, RcpRounding, RcpRoundingAttr, address_space
+
+SIZES = (4, 8, 16)  # bytes of a copy (PTX ISA 9.0, section 9.7.9.25.3.1)
 
 
 @irdl_op_definition
@@ -67,6 +79,30 @@ class DeviceAsyncCopyOp(IRDLOperation):
         ):
             if len(indices) != len(type.get_shape()):
                 raise VerifyException(f"'{self.name}' op expected {len(type.get_shape())} {side} indices")
+            if not _is_contiguous(type):
+                raise VerifyException(f"'{self.name}' op {side} memref most minor dim must have unit stride")
+        self._check_size(source)
+
+    def _check_size(self, type: MemRefType) -> None:
+        """A copy moves 4, 8 or 16 bytes, and 16 past the L1 cache."""
+        bits = type.element_type.bitwidth if isinstance(type.element_type, FixedBitwidthType) else 0
+        count = self.dstElements.value.data
+        allowed = [size * 8 // bits for size in SIZES if bits and size * 8 % bits == 0]
+        if count not in allowed:
+            numbers = ", ".join(map(str, allowed))
+            raise VerifyException(
+                f"'{self.name}' op copies {count} elements of {bits} bits, but can copy {numbers or 'none'} of them"
+            )
+        if self.bypassL1 is not None and count * bits != 8 * SIZES[-1]:
+            raise VerifyException(
+                f"'{self.name}' op bypassL1 needs {8 * SIZES[-1] // bits} elements of '{type.element_type}', got {count}"
+            )
+
+
+def _is_contiguous(type: MemRefType) -> bool:
+    """Whether the elements of the last dimension lie next to each other, as far as the type says."""
+    strides = None if isinstance(type.layout, NoneAttr) else type.get_strides()
+    return not strides or strides[-1] in (1, None, DYNAMIC_INDEX)
 
 
 @irdl_op_definition

@@ -37,12 +37,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..narrowing import expect, type_of
 from .attrs import (
+    SHARED,
     SWIZZLE_BYTES,
     SwizzleAttr,
     TensorMapDescriptorType,
     WarpgroupAccumulatorType,
     WarpgroupDescriptorType,
+    address_space,
 )
+from .fragments import check_product, check_warpgroup_types
 
 
 @irdl_op_definition
@@ -112,6 +115,11 @@ class WarpgroupMmaOp(IRDLOperation):
     )
 
     @property
+    def matrix_b(self) -> Attribute:
+        """The type of the elements of B."""
+        return type_of(self.descriptorB, WarpgroupDescriptorType).tensor.element_type
+
+    @property
     def matrix_a(self) -> tuple[Sequence[int], Attribute]:
         """The shape of A, and the type of its elements."""
         if isinstance(self.descriptorA.type, VectorType):
@@ -130,6 +138,7 @@ class WarpgroupMmaOp(IRDLOperation):
             raise VerifyException("'nvgpu.warpgroup.mma' op has matrices A, B, C and D of 2 dimensions")
         if a[1] != b[0] or (a[0], b[1]) != tuple(c):
             raise VerifyException(f"'nvgpu.warpgroup.mma' op cannot multiply {a} by {b} into {c}")
+        check_warpgroup_types(self)
 
 
 @irdl_op_definition
@@ -177,8 +186,7 @@ class MmaSyncOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        if len(self.mmaShape) != 3:
-            raise VerifyException("'nvgpu.mma.sync' op expected mmaShape to have three integers m, n, k")
+        check_product(self, kept=1)
 
 
 @irdl_op_definition
@@ -203,8 +211,9 @@ class MmaSparseSyncOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        if len(self.mmaShape) != 3:
-            raise VerifyException("'nvgpu.mma.sp.sync' op expected mmaShape to have three integers m, n, k")
+        if self.sparsitySelector is not None and self.sparsitySelector.value.data not in (0, 1):
+            raise VerifyException(f"'{self.name}' op sparsity selector should be 0 or 1")
+        check_product(self, kept=2)
 
 
 @irdl_op_definition
@@ -222,6 +231,17 @@ class LdMatrixOp(IRDLOperation):
 
     def verify_(self) -> None:
         tiles, shape = self.numTiles.value.data, self.res.type.get_shape()
+        source = type_of(self.srcMemref, MemRefType)
+        if address_space(source.memory_space) != SHARED:
+            raise VerifyException(f"'{self.name}' op source must be in shared memory, but got '{source}'")
+        if len(self.indices) != len(source.shape):
+            raise VerifyException(f"'{self.name}' op expected {len(source.shape)} indices, got {len(self.indices)}")
+        # Registers alone are words, of whatever is in memory.
+        if self.res.type != VectorType(i32, [tiles]) and (
+            len(shape) != 2 or source.element_type != self.res.type.element_type
+        ):
+            wanted = f"2 dimensions of '{source.element_type}', or be {tiles} words"
+            raise VerifyException(f"'{self.name}' op result must have {wanted}, but got '{self.res.type}'")
         if tiles not in (1, 2, 4):
             raise VerifyException(f"'nvgpu.ldmatrix' op loads 1, 2 or 4 matrices, got {tiles}")
         if shape[0] != tiles:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, i1, i16, i64
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, UnitAttr, i1, i16, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -23,6 +23,8 @@ from ..narrowing import type_of
 from .attrs import CLUSTER, SHARED, DescriptorScopeAttr, TensorMapDescriptorType, address_space
 from .ops_barrier import BarrierOperation
 
+MAX_BOX = 256  # elements of a box along a dimension (CUDA driver API, cuTensorMapEncodeTiled)
+MAX_SWIZZLED_BYTES = 128  # of a box along its last dimension: the widest row of a swizzle
 MAX_RANK = 5  # PTX ISA 9.0, section 5.5.3: tensors of cp.async.bulk.tensor have 1 to 5 dimensions
 
 
@@ -35,6 +37,25 @@ def check_box(name: str, descriptor: TensorMapDescriptorType, buffer: MemRefType
         raise VerifyException(f"'{name}' op takes {rank} coordinates for {descriptor}, got {coordinates}")
     if address_space(buffer.memory_space) not in (SHARED, CLUSTER):
         raise VerifyException(f"'{name}' op buffer must be in shared memory, but got '{buffer}'")
+    check_map(name, descriptor)
+    if (buffer.get_shape(), buffer.element_type) != (descriptor.tensor.get_shape(), descriptor.tensor.element_type):
+        raise VerifyException(
+            f"'{name}' op buffer '{buffer}' must have shape and elements of the map's {descriptor.tensor}"
+        )
+
+
+def check_map(name: str, descriptor: TensorMapDescriptorType) -> None:
+    """Raise unless a tensor map is one of boxes that lie in shared memory."""
+    tensor, shape = descriptor.tensor, descriptor.tensor.get_shape()
+    if address_space(tensor.memory_space) not in (SHARED, CLUSTER):
+        raise VerifyException(f"'{name}' op tensor map must be of a box in shared memory, but got '{tensor}'")
+    if not tensor.has_static_shape() or any(not 0 < size <= MAX_BOX for size in shape):
+        raise VerifyException(f"'{name}' op tensor map must have dimensions of 1 to {MAX_BOX}, but got '{tensor}'")
+    bits = tensor.element_type.bitwidth if isinstance(tensor.element_type, FixedBitwidthType) else 0
+    if len(shape) > 1 and descriptor.swizzle.data != "none" and bits * shape[-1] > 8 * MAX_SWIZZLED_BYTES:
+        bytes_of_row = bits * shape[-1] // 8
+        message = f"at most {MAX_SWIZZLED_BYTES} bytes in its last dimension, but has {bytes_of_row} bytes"
+        raise VerifyException(f"'{name}' op tensor map with a swizzle must have {message}")
 
 
 @irdl_op_definition
@@ -101,6 +122,7 @@ class TmaCreateDescriptorOp(IRDLOperation):
     def verify_(self) -> None:
         if not 1 <= len(self.boxDimensions) <= MAX_RANK:
             raise VerifyException(f"a box has 1 to {MAX_RANK} dimensions, got {len(self.boxDimensions)}")
+        check_map(self.name, self.tensorMap.type)
 
 
 @irdl_op_definition

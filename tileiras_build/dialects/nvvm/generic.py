@@ -16,14 +16,14 @@ from .rows import ALL, Intrinsic, instruction
 
 
 @cache
-def _suffix(type: Attribute) -> str:
+def suffix(type: Attribute) -> str:
     """``i32``, ``bf16``, ``v2f32``: MLIR spells scalars as LLVM's names of overloads do."""
     return f"v{type.element_count()}{type.element_type}" if isinstance(type, VectorType) else str(type)
 
 
 def _overloaded(name: str, operands: str, meaning: str) -> type[TableOperation]:
     """The operation of ``llvm.<name>.<type>``, named after MLIR's ``llvm.intr.<name>``."""
-    row = Intrinsic(lambda op: f"llvm.{name}.{_suffix(item(op._operands, 0).type)}")
+    row = Intrinsic(lambda op: f"llvm.{name}.{suffix(item(op._operands, 0).type)}")
     return instruction(f"intr.{name}", operands, "result", meaning, row)
 
 

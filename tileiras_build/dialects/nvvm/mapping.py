@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import OpOperands
 
 from ...errors import InternalError, Unsupported
-from ...targets import MMA_ATOMS
+from ...targets import MMA_ATOMS, OTHER_PRODUCTS
 from ..debuginfo.ops import MoveOp
 from ..ir import number
 from ..narrowing import expect
@@ -27,7 +27,6 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     ops_copy,
     ops_matrix,
     ops_thread,
-    sparse,
     tensor_copies,
     tensor_memory,
     warpgroup,
@@ -104,6 +103,9 @@ def _product(op: ops_matrix.MmaSyncOp) -> str:
         if atom.ptx_name(a != "u8", b != "u8").replace(".satfinite", "") == wanted:
             name = atom.intrinsic_name(a != "u8", b != "u8")
             return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
+    name = f"mma.m{m}n{n}k{k}.row.col.{a}"
+    if a == b and name in OTHER_PRODUCTS:
+        return f"llvm.nvvm.{name.replace('.row.col.', '.row.col.satfinite.') if saturates else name}"
     raise Unsupported("mma-no-row", f"no tensor-core instruction {wanted}", remedy="targets.py: MMA_ATOMS lists them")
 
 

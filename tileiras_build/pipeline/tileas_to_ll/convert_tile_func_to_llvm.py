@@ -89,7 +89,7 @@ def _convert(op: Operation, job: Job) -> None:
     returns = [inner for inner in walk(op) if inner.name == "nv_tileaa.return"]
     if spec is not None:
         _refuse_results(returns)
-    converter = LLVMTypeConverter(bare_pointers=spec is not None)
+    converter = LLVMTypeConverter(index_width=job.index_width, bare_pointers=spec is not None)
     results = [value.type for value in returns[-1].operands] if returns else []
     block = op.regions[0].blocks[0]
     signature = converter.function(block.arg_types, results)

@@ -2,9 +2,9 @@
 
 | type                                 | LLVM                                                                       |
 |--------------------------------------|----------------------------------------------------------------------------|
-| ranked memref, ``!nv_tileaa.memref`` | {allocated pointer, aligned pointer, i64 offset, i64 sizes[N], strides[N]} |
+| ranked memref, ``!nv_tileaa.memref`` | {allocated pointer, aligned pointer, index offset, sizes[N], strides[N]}    |
 | the same as argument of a kernel     | the aligned pointer; what else describes it are arguments of their own     |
-| unranked memref                      | {i64 rank, pointer}                                                        |
+| unranked memref                      | {index rank, pointer}                                                      |
 | ``index``                            | an integer of the configured width, 64 bits unless told otherwise          |
 | vector                               | a vector of the converted element; outer dimensions are arrays             |
 | any token                            | i32: twice the stage, plus the phase of its barrier                        |
@@ -120,11 +120,11 @@ class LLVMTypeConverter:
     def _descriptor(self, type: MemRefType | TileMemRefType) -> LLVMStructType:
         rank = len(type.shape)
         element = self.memory_pointer(type)
-        members: list[Attribute] = [element, element, i64]
-        return struct(members + [array(rank, i64)] * 2 if rank else members)
+        members: list[Attribute] = [element, element, self.index]
+        return struct(members + [array(rank, self.index)] * 2 if rank else members)
 
     def _unranked(self, type: UnrankedMemRefType) -> LLVMStructType:
-        return struct([i64, pointer()])
+        return struct([self.index, pointer()])
 
     def _vector(self, type: VectorType) -> Attribute:
         """LLVM's vectors have one dimension, and elements of any width."""

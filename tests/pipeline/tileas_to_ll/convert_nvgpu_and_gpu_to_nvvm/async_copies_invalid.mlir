@@ -9,7 +9,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[copy-size]: 'nvgpu.device_async_copy' op copies 4, 8 or 16 bytes, got 3 x 16 bits
+// a_copy_of_six_bytes: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op copies 3 elements of 16 bits, but can copy 2, 4, 8 of them
 
 // ---- past_l1_with_eight_bytes
 gpu.module @m {
@@ -19,7 +19,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[copy-bypass]: 'nvgpu.device_async_copy' op bypasses L1 with 16 bytes only, got 8
+// past_l1_with_eight_bytes: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op bypassL1 needs 8 elements of 'f16', got 4
 
 // ---- a_destination_in_global_memory
 gpu.module @m {

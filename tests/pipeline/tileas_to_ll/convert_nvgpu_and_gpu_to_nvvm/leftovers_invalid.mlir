@@ -12,17 +12,6 @@ gpu.module @m {
 // ==>
 // error[illegal-operation]: failed to legalize operation 'gpu.global_id' that was explicitly marked illegal; no rewrite of convert-nvgpu-and-gpu-to-nvvm has it as its root
 
-// ---- a_reduction_of_the_block
-// seed: nvgpu-gpu-to-nvvm diag-leftover no-executable-gpu
-gpu.module @m {
-  gpu.func @k(%x: f32) kernel {
-    %i = "gpu.all_reduce"(%x) <{op = #gpu<all_reduce_op add>}> ({}) : (f32) -> f32
-    gpu.return
-  }
-}
-// ==>
-// error[illegal-operation]: failed to legalize operation 'gpu.all_reduce' that was explicitly marked illegal; no rewrite of convert-nvgpu-and-gpu-to-nvvm has it as its root
-
 // ---- both_are_reported
 // seed: nvgpu-gpu-to-nvvm diag-leftover
 gpu.module @m {

@@ -417,7 +417,7 @@ gpu.module @m {
     %10 = vector.extract %c_1[1, 0] : f32 from vector<2x2xf32>
     %11 = vector.extract %c_1[1, 1] : f32 from vector<2x2xf32>
     %12 = llvm.bitcast %m : vector<2xi16> to i32
-    %13 = nvvm.mma.sp.sync %12 a(%0, %1, %2, %3) b(%4, %5, %6, %7) c(%8, %9, %10, %11) {selector = 0 : i64, shape = array<i64: 16, 8, 32>, a_type = "f16", b_type = "f16"} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32, i32) -> !llvm.struct<(f32, f32, f32, f32)>
+    %13 = llvm.inline_asm has_side_effects "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9, $10, $11}, {$12, $13, $14, $15}, $16, 0x0;", "=f,=f,=f,=f,r,r,r,r,r,r,r,r,f,f,f,f,r" %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12 {convergent} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32, i32) -> !llvm.struct<(f32, f32, f32, f32)>
     %14 = llvm.extractvalue %13[0] : !llvm.struct<(f32, f32, f32, f32)>
     %15 = llvm.extractvalue %13[1] : !llvm.struct<(f32, f32, f32, f32)>
     %16 = llvm.extractvalue %13[2] : !llvm.struct<(f32, f32, f32, f32)>
@@ -448,7 +448,7 @@ gpu.module @m {
     %4 = vector.extract %c_1[0] : vector<2xf16> from vector<2x2xf16>
     %5 = vector.extract %c_1[1] : vector<2xf16> from vector<2x2xf16>
     %6 = llvm.bitcast %m : vector<2xi16> to i32
-    %7 = nvvm.mma.sp.sync %6 a(%0, %1) b(%2, %3) c(%4, %5) {selector = 1 : i64, shape = array<i64: 16, 8, 16>, a_type = "f16", b_type = "f16"} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, i32) -> !llvm.struct<(vector<2xf16>, vector<2xf16>)>
+    %7 = llvm.inline_asm has_side_effects "mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {$0, $1}, {$2, $3}, {$4, $5}, {$6, $7}, $8, 0x1;", "=r,=r,r,r,r,r,r,r,r" %0, %1, %2, %3, %4, %5, %6 {convergent} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, i32) -> !llvm.struct<(vector<2xf16>, vector<2xf16>)>
     %8 = llvm.extractvalue %7[0] : !llvm.struct<(vector<2xf16>, vector<2xf16>)>
     %9 = llvm.extractvalue %7[1] : !llvm.struct<(vector<2xf16>, vector<2xf16>)>
     %10 = vector.extract %8[0] : f16 from vector<2xf16>
@@ -495,7 +495,7 @@ gpu.module @m {
     %18 = vector.extract %c_1[1, 0] : i32 from vector<2x2xi32>
     %19 = vector.extract %c_1[1, 1] : i32 from vector<2x2xi32>
     %20 = llvm.bitcast %m : vector<2xi16> to i32
-    %21 = nvvm.mma.sp.sync %20 a(%4, %5, %6, %7) b(%12, %13, %14, %15) c(%16, %17, %18, %19) {selector = 0 : i64, shape = array<i64: 16, 8, 64>, a_type = "s8", b_type = "s8"} : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+    %21 = llvm.inline_asm has_side_effects "mma.sp.sync.aligned.m16n8k64.row.col.satfinite.s32.s8.s8.s32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9, $10, $11}, {$12, $13, $14, $15}, $16, 0x0;", "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r,r,r,r" %4, %5, %6, %7, %12, %13, %14, %15, %16, %17, %18, %19, %20 {convergent} : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
     %22 = llvm.extractvalue %21[0] : !llvm.struct<(i32, i32, i32, i32)>
     %23 = llvm.extractvalue %21[1] : !llvm.struct<(i32, i32, i32, i32)>
     %24 = llvm.extractvalue %21[2] : !llvm.struct<(i32, i32, i32, i32)>
@@ -532,7 +532,7 @@ gpu.module @m {
     %10 = vector.extract %c_1[1, 0] : f32 from vector<2x2xf32>
     %11 = vector.extract %c_1[1, 1] : f32 from vector<2x2xf32>
     %12 = llvm.bitcast %m : vector<2xi16> to i32
-    %13 = nvvm.mma.sp.sync %12 a(%2, %3) b(%6, %7) c(%8, %9, %10, %11) {selector = 0 : i64, shape = array<i64: 16, 8, 8>, a_type = "tf32", b_type = "tf32"} : (i32, i32, i32, i32, f32, f32, f32, f32, i32) -> !llvm.struct<(f32, f32, f32, f32)>
+    %13 = llvm.inline_asm has_side_effects "mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {$0, $1, $2, $3}, {$4, $5}, {$6, $7}, {$8, $9, $10, $11}, $12, 0x0;", "=f,=f,=f,=f,r,r,r,r,f,f,f,f,r" %2, %3, %6, %7, %8, %9, %10, %11, %12 {convergent} : (i32, i32, i32, i32, f32, f32, f32, f32, i32) -> !llvm.struct<(f32, f32, f32, f32)>
     %14 = llvm.extractvalue %13[0] : !llvm.struct<(f32, f32, f32, f32)>
     %15 = llvm.extractvalue %13[1] : !llvm.struct<(f32, f32, f32, f32)>
     %16 = llvm.extractvalue %13[2] : !llvm.struct<(f32, f32, f32, f32)>

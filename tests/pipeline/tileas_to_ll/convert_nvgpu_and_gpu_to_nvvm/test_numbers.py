@@ -10,8 +10,12 @@ import pytest
 from tests.dialects.nvvm.nvvm_kernels import translate
 from tests.emulator.ptx_kernels import aligned
 from tileiras_build import emulator
-from tileiras_build.dialects.nvvm.sparse import sparse_text
+from tileiras_build.errors import TileirasError
 from tileiras_build.pipeline import opt
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx import lower
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.sparse_products import sparse_text
+from tileiras_build.targets import find_target
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
 PASSES = ["convert-nvgpu-and-gpu-to-nvvm"]
@@ -295,3 +299,65 @@ def test_the_assembler_takes_a_rebind_in_its_order(space, spelled):
     assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 6
     assert all(f".{spelled}.b1024" in line for line in lines[1:-1])
     assert [line.split("], ")[1][0] for line in lines[2:5]] == ["0", "1", "0"]
+
+
+# Reductions of the block ----------------------------------------------------------------------------------------------
+
+BY_BODY = "{{\n^bb0(%a: {0}, %b: {0}):\n%c = arith.xori %a, %b : {0}\ngpu.yield %c : {0}\n}}"
+REDUCED = {
+    "f32": ("add", "{{}}", np.float32, np.add), "f64": ("mul", "{{}}", np.float64, np.multiply),
+    "f16": ("maxnumf", "{{}}", np.float16, np.maximum), "i32": ("", BY_BODY, np.int32, np.bitwise_xor),
+    "i64": ("minsi", "{{}}", np.int64, np.minimum), "i8": ("maxui", "{{}}", np.uint8, np.maximum),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (33, 1, 1), (96, 1, 1), (7, 5, 3), (1024, 1, 1)])
+@pytest.mark.parametrize("type", REDUCED)
+def test_every_thread_gets_what_all_threads_gave(type, shape):
+    word, body, dtype, function = REDUCED[type]
+    # Twice: nobody may overwrite a result that another thread still has to read.
+    ptx = compile_to_llvm(
+        "gpu.module @m attributes {nv_tileaa.compute_capability = 90 : i32} {\n"
+        f"gpu.func @k(%o: memref<?x{type}>, %i: memref<?x{type}>) kernel {{\n"
+        "%x = gpu.thread_id x\n%y = gpu.thread_id y\n%z = gpu.thread_id z\n%w = gpu.block_dim x\n%h = gpu.block_dim y\n"
+        "%zh = arith.muli %z, %h : index\n%zy = arith.addi %zh, %y : index\n%zw = arith.muli %zy, %w : index\n"
+        f"%t = arith.addi %zw, %x : index\n%v = memref.load %i[%t] : memref<?x{type}>\n"
+        f"%r = gpu.all_reduce {word} %v uniform {body.format(type)} : ({type}) -> ({type})\n"
+        f"memref.store %r, %o[%t] : memref<?x{type}>\n%s = gpu.all_reduce {word} %r {body.format(type)} : ({type}) -> ({type})\n"
+        f"%n = arith.muli %w, %h : index\n%d = gpu.block_dim z\n%all = arith.muli %n, %d : index\n"
+        f"%u = arith.addi %t, %all : index\nmemref.store %s, %o[%u] : memref<?x{type}>\ngpu.return }} }}"
+    )
+    count = int(np.prod(shape))
+    values = (np.random.default_rng(count).integers(1, 3, count)).astype(dtype)
+    if function is np.multiply:
+        values[3:] = 1
+    out, given = aligned(np.zeros(2 * count, dtype)), aligned(values)
+    memory = emulator.Memory()
+    arguments = [memory.map_array(array).to_bytes(8, "little") for array in (out, given)]
+    emulator.run_ptx(ptx, "k", 1, shape, arguments, memory=memory)
+    once = function.reduce(values)
+    twice = function.reduce(np.full(count, once, dtype))
+    np.testing.assert_array_equal(out[:count], once)
+    np.testing.assert_array_equal(out[count:], twice)
+
+
+def compile_to_llvm(text: str) -> str:
+    """PTX of a module that says its target, by way of ``opt --ll``."""
+    job = Job(find_target("90"))
+    return lower(opt.llvm_ir(opt.transform(text, ["nv-tile-ir-convert-target-to-nvvm", *PASSES], job), job), job)
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ("gpu.all_reduce and %f uniform {} : (f32) -> (f32)", "cannot reduce 'f32' by and"),
+        ("gpu.all_reduce %f uniform {} : (f32) -> (f32)", "either an op attribute or a non-empty body"),
+        ("gpu.all_reduce add %f {\n^bb0(%a: f32, %b: f32):\ngpu.yield %a : f32\n} : (f32) -> (f32)", "either an op"),
+        ("gpu.all_reduce %f {\n^bb0(%a: f32):\ngpu.yield %a : f32\n} : (f32) -> (f32)", "takes two values"),
+        ("gpu.all_reduce add %p : (i1) -> (i1)", "cannot parse"),
+        ("gpu.all_reduce add %p {} : (i1) -> (i1)", "8 to 64 bits"),
+    ],
+)
+def test_a_reduction_that_is_none_is_refused(operation, message):
+    with pytest.raises(TileirasError, match=message):
+        opt.run(f"gpu.module @m {{ gpu.func @k(%f: f32, %p: i1) kernel {{\n%r = {operation}\ngpu.return }} }}", PASSES)

@@ -24,7 +24,8 @@ from ....dialects.narrowing import expect
 from ....errors import InvalidInput, Unsupported
 from ....layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
 from ...job import Job
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
+from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
 from ..type_converter import LLVMTypeConverter
 
 COMPANIONS = ("cute.", "cute_nvgpu.", "cutlass.")

@@ -19,9 +19,9 @@ from ....layouts.cute_algebra import Layout
 from ....layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
 from ...analysis.tensor_maps import MAP_BYTES
 from ...shared.llvm_types import array
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
+from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ROWS_PER_ATOM, packed_descriptor
 from .conversion import Converter, Held, Rewrite, View, number, word
 from .memory import shared_variable

@@ -21,7 +21,8 @@ from ....dialects.ir import erase, walk
 from ....errors import Diagnostics, InternalError, TileirasError, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
+from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
 from . import (  # noqa: F401 - the generations register their atoms
     atoms,
     atoms_sm80,

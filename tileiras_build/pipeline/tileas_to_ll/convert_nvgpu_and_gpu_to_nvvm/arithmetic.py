@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, Operation
 from ....dialects.llvm_ext import FPToSIOp, FPToUIOp, UIToFPOp
 from ....dialects.nvvm import generic
 from .conversion import Emitter, rewrite
-from .converted_types import convert_type
 
 INTEGERS: dict[type[Operation], type[Operation]] = {
     arith.AddiOp: llvm.AddOp, arith.SubiOp: llvm.SubOp, arith.MuliOp: llvm.MulOp, arith.DivSIOp: llvm.SDivOp,
@@ -39,7 +38,7 @@ KEPT = ("predicate", "value")  # LLVM numbers predicates as arith does
 @rewrite(*REMAPPED)
 def remap(op: Operation, emit: Emitter) -> None:
     """The same under another name."""
-    if any(convert_type(value.type) != value.type for value in (*op.operands, *op.results)):
+    if any(emit.types.convert(value.type) != value.type for value in (*op.operands, *op.results)):
         return
     properties: dict[str, Attribute] = {name: op.properties[name] for name in KEPT if name in op.properties}
     if type(op) in FLOATS:

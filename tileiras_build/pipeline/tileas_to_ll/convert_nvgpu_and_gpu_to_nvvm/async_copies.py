@@ -18,7 +18,7 @@ from ....dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....dialects.nvvm.memory_access import CopyOp
 from ....dialects.nvvm.rows import bits_of
 from .conversion import Emitter, rewrite
-from .converted_types import GLOBAL_POINTER, element_bytes, static_strides
+from .converted_types import GLOBAL_POINTER, static_strides
 
 
 @rewrite(nvgpu.DeviceAsyncCopyOp)
@@ -27,10 +27,6 @@ def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
     copy = _Copy(*operand_groups(op))
     elements, bits = op.dstElements.value.data, bits_of(type_of(copy.dst[0], MemRefType).element_type)
     size = elements * bits // 8
-    if size not in target.SIZES or elements * bits % 8:
-        raise emit.unsupported("copy-size", f"copies 4, 8 or 16 bytes, got {elements} x {bits} bits")
-    if op.bypassL1 is not None and size != 16:
-        raise emit.unsupported("copy-bypass", f"bypasses L1 with 16 bytes only, got {size}")
     taken = _bytes(copy.counted[0], bits, emit) if copy.counted else None
     if copy.ignored or copy.predicate or emit.source(copy.dst[0], i32) is not None:
         _fill(copy, emit, size, taken, op.bypassL1 is not None)
@@ -84,7 +80,7 @@ def _place(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> tupl
     position = None if known is None else emit.position(indices, *known)
     if not isinstance(position, int):
         return emit.address(buffer, indices), 0
-    return emit.source(buffer, i32) or emit.aligned(buffer), position * element_bytes(type.element_type)
+    return emit.source(buffer, i32) or emit.aligned(buffer), position * bits_of(type.element_type) // 8
 
 
 def _global(emit: Emitter, pointer: SSAValue) -> SSAValue:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, TypeVar, overload
 
 from xdsl.dialects import arith, builtin, llvm
@@ -37,22 +38,24 @@ from ....dialects.definition import TableOperation
 from ....dialects.ir import create, erase, insert_before, item, number, replace_uses
 from ....dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....dialects.narrowing import expect, type_of
-from ....errors import InternalError, Location, Unsupported
+from ....errors import InternalError, Unsupported
 from ...job import Job
 from ...shared.accessors import given
 from ...shared.llvm_types import GENERIC, GLOBAL, array
 from ..debug.debug_info import CARRIED
 from ..emission.attribute_values import Plain, attributes_of, field_position
-from ..type_converter import ALIGNED, ALLOCATED, OFFSET, SIZES, STRIDES
+from ..type_converter import ALIGNED, ALLOCATED, BYTE, OFFSET, SIZES, STRIDES, LLVMTypeConverter
 from .converted_types import (
-    CONVERTER,
     GLOBAL_POINTER,
     POINTER,
     convert_type,
+    converter_of,
+    elements_in_byte,
     is_memory_of_kernel,
     static_strides,
     struct_of,
 )
+from .symbols import has_stem, location_of, symbol
 
 CONSTANTS = (llvm.ConstantOp, arith.ConstantOp)
 
@@ -101,6 +104,11 @@ class Emitter:
         if operation is None:
             raise InternalError("no-symbol-table", f"{self.root.name} stands in no module")
         return operation
+
+    @property
+    def types(self) -> LLVMTypeConverter:
+        """The LLVM form of each type."""
+        return converter_of(self.job.index_width)
 
     @property
     def function(self) -> Operation | None:
@@ -219,7 +227,7 @@ class Emitter:
         """``value`` in its LLVM form."""
         if isinstance(value.type, MemRefType) and (bare := self._bare(value)) is not None:
             return self._described(bare, value.type)
-        return self.as_type(value, convert_type(value.type))
+        return self.as_type(value, self.types.convert(value.type))
 
     def place(self, value: SSAValue) -> SSAValue:
         """The address of a memref's first element; any other value in its LLVM form."""
@@ -237,6 +245,10 @@ class Emitter:
         if (source := self.source(value, type)) is not None:
             return source
         return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
+
+    def wide(self, value: SSAValue) -> SSAValue:
+        """A signed integer in 64 bits."""
+        return value if value.type == i64 else self.add(llvm.SExtOp(value, i64))
 
     def field(self, aggregate: SSAValue, *position: int) -> SSAValue:
         """One field of a struct."""
@@ -268,9 +280,10 @@ class Emitter:
         return result
 
     def lanes(self, vector: SSAValue) -> list[SSAValue]:
-        """The elements of a vector of one dimension."""
+        """The elements of a vector, the last dimension first."""
         type = type_of(vector, VectorType)
-        return [self.add(ExtractOp(vector, [lane], type.element_type)) for lane in range(type.get_shape()[0])]
+        positions = product(*map(range, type.get_shape()))
+        return [self.add(ExtractOp(vector, position, type.element_type)) for position in positions]
 
     def rows(self, matrix: SSAValue) -> list[SSAValue]:
         """The rows of a vector of two dimensions; a row of one element is that element."""
@@ -284,9 +297,17 @@ class Emitter:
         """The address of ``pointer[index]``."""
         if index == 0:
             return pointer
+        if (count := elements_in_byte(element)) > 1:
+            index, element = self._in_bytes(index, count), IntegerType(BYTE)
         step = convert_type(element)
         type = type_of(pointer, llvm.LLVMPointerType)
         return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
+
+    def _in_bytes(self, index: SSAValue | int, count: int) -> SSAValue | int:
+        """The byte that holds an element of which ``count`` are in one."""
+        if isinstance(index, int):
+            return index // count
+        return self.add(llvm.SDivOp(index, self.constant(count, expect(IntegerType, index.type))))
 
     # Memory references
 
@@ -297,7 +318,7 @@ class Emitter:
 
     def _bare(self, buffer: SSAValue) -> SSAValue | None:
         """The pointer that is all there is of a memref: of kernels' arguments and buffers, and of what is cast from one."""
-        type = CONVERTER.memory_pointer(type_of(buffer, MemRefType))
+        type = self.types.memory_pointer(type_of(buffer, MemRefType))
         return self.as_type(buffer, type) if is_memory_of_kernel(buffer) else self.source(buffer, type)
 
     def _described(self, pointer: SSAValue, type: MemRefType) -> SSAValue:
@@ -305,14 +326,14 @@ class Emitter:
         known = static_strides(type)
         if known is None or not type.has_static_shape():
             raise self.unsupported("memref-sizes", f"needs the sizes of a '{type}' of which there is a pointer alone")
-        result = self.add(llvm.UndefOp(expect(llvm.LLVMStructType, convert_type(type))))
+        result = self.add(llvm.UndefOp(expect(llvm.LLVMStructType, self.types.convert(type))))
         for place in (ALLOCATED, ALIGNED):
             result = self.with_field(result, pointer, place)
         numbers: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
         numbers |= {(SIZES, position): size for position, size in enumerate(type.get_shape())}
         numbers |= {(STRIDES, position): stride for position, stride in enumerate(known[0])}
         for position, entry in numbers.items():
-            result = self.with_field(result, self.constant(entry, i64), *position)
+            result = self.with_field(result, self.constant(entry, self.types.index), *position)
         return result
 
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
@@ -340,9 +361,10 @@ class Emitter:
 
     def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         descriptor = self.converted(buffer)
-        total = self.field(descriptor, OFFSET)
+        total = self.wide(self.field(descriptor, OFFSET))
         for position, index in enumerate(indices):
-            term = self.add(llvm.MulOp(self.integer(index, i64), self.field(descriptor, STRIDES, position)))
+            stride = self.wide(self.field(descriptor, STRIDES, position))
+            term = self.add(llvm.MulOp(self.integer(index, i64), stride))
             total = self.add(llvm.AddOp(total, term))
         return self.offset(self.field(descriptor, ALIGNED), total, type_of(buffer, MemRefType).element_type)
 
@@ -403,7 +425,7 @@ class Emitter:
     def _string(self, stem: str, text: str, space: int = GENERIC, alignment: int | None = None) -> str:
         value = StringAttr(text + "\0")
         for operation in self.symbols.regions[0].blocks[0].ops:
-            if isinstance(operation, llvm.GlobalOp) and operation.value == value and _has_stem(operation, stem):
+            if isinstance(operation, llvm.GlobalOp) and operation.value == value and has_stem(operation, stem):
                 return operation.sym_name.data
         type = array(len(value.data.encode()), IntegerType(8))
         name = self.fresh_symbol(stem)
@@ -425,25 +447,3 @@ class Emitter:
 
 def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:
     return create(llvm.ExtractValueOp, (aggregate,), (type,), {"position": field_position(index)})
-
-
-def _has_stem(operation: llvm.GlobalOp, stem: str) -> bool:
-    name = operation.sym_name.data
-    return name == stem or name.startswith(f"{stem}_")
-
-
-def symbol(table: Operation, name: str) -> Operation | None:
-    """The operation of a symbol table that has a name."""
-    for operation in table.regions[0].blocks[0].ops:
-        label = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
-        if isinstance(label, StringAttr) and label.data == name:
-            return operation
-    return None
-
-
-def location_of(operation: Operation) -> Location | None:
-    """Where an operation comes from, by its MLIR location."""
-    location = operation.location
-    if not isinstance(location, builtin.FileLineColLoc):
-        return None
-    return Location(location.filename.data, location.line.data, location.column.data)

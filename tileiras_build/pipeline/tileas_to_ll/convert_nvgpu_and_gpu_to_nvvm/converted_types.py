@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FixedBitwidthType, IntAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects.gpu_ext import GPUFuncOp
 from ....dialects.nvgpu import attrs as nvgpu
 from ....dialects.nvvm.rows import bits_of
 from ...shared.llvm_types import GLOBAL, struct
-from ..type_converter import LLVMTypeConverter
+from ..type_converter import BYTE, MACHINE_WORD, LLVMTypeConverter
 
-CONVERTER = LLVMTypeConverter()
 POINTER = llvm.LLVMPointerType()
 SHARED_POINTER = llvm.LLVMPointerType(IntAttr(nvgpu.SHARED))
 GLOBAL_POINTER = llvm.LLVMPointerType(IntAttr(GLOBAL))
@@ -41,9 +41,15 @@ def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
     return (known, offset) if len(known) == len(strides) else None
 
 
+@cache
+def converter_of(index_width: int) -> LLVMTypeConverter:
+    """The converter for an ``index`` of so many bits."""
+    return LLVMTypeConverter(index_width=index_width)
+
+
 def convert_type(type: Attribute) -> Attribute:
-    """The LLVM form of a type; raises Unsupported[type-conversion] where it has none."""
-    return CONVERTER.convert(type)
+    """The LLVM form of a type in which no ``index`` is; raises Unsupported[type-conversion] where it has none."""
+    return converter_of(MACHINE_WORD).convert(type)
 
 
 def is_memory_of_kernel(buffer: SSAValue) -> bool:
@@ -53,6 +59,12 @@ def is_memory_of_kernel(buffer: SSAValue) -> bool:
     if not isinstance(function, GPUFuncOp) or block is not function.regions[0].blocks[0]:
         return False
     return function.kernel is not None or block.args.index(buffer) >= len(function.function_type.inputs.data)
+
+
+def elements_in_byte(type: Attribute) -> int:
+    """How many elements one byte of memory holds: those of 2 and 4 bits lie without gaps, as copies of bytes want."""
+    bits = type.bitwidth if isinstance(type, FixedBitwidthType) else BYTE
+    return BYTE // bits if bits in (2, 4) else 1
 
 
 def element_bytes(type: Attribute) -> int:

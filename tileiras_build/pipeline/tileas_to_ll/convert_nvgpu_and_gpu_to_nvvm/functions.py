@@ -14,7 +14,7 @@ from ...shared.accessors import given
 from ...shared.llvm_types import array
 from ..type_converter import LLVMTypeConverter
 from .conversion import Emitter, rewrite
-from .converted_types import CONVERTER, SHARED_POINTER, convert_type, element_bytes, static_strides, struct_of
+from .converted_types import SHARED_POINTER, element_bytes, static_strides, struct_of
 
 DYNAMIC_SHARED = "__dynamic_shmem__"
 DYNAMIC_ALIGNMENT = 16  # bytes that the driver guarantees for the start of dynamic shared memory
@@ -37,20 +37,20 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     count = len(op.function_type.inputs.data)
     inside = emit.at(given(entry.first_op))
     _bind_buffers(op, list(entry.args[count:]), inside)
-    converter = LLVMTypeConverter(bare_pointers=op.kernel is not None)
+    converter = LLVMTypeConverter(index_width=emit.job.index_width, bare_pointers=op.kernel is not None)
     for argument in entry.args:
         if converter.bare_pointers:
             _check_strides(argument, emit)
         _convert_argument(argument, converter, inside)
-    type = llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op))
+    type = llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op, converter))
     made = make_function(op.sym_name.data, type, op.detach_region(body))
     made.properties |= {"arg_attrs": op.arg_attrs} if op.arg_attrs is not None else {}
     made.attributes |= _attributes(op)
     emit.become(made)
 
 
-def _result(op: gpu.GPUFuncOp) -> Attribute:
-    types = [convert_type(type) for type in op.function_type.outputs.data]
+def _result(op: gpu.GPUFuncOp, converter: LLVMTypeConverter) -> Attribute:
+    types = [converter.convert(type) for type in op.function_type.outputs.data]
     return llvm.LLVMVoidType() if not types else types[0] if len(types) == 1 else struct_of(types)
 
 
@@ -88,7 +88,7 @@ def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitt
 def _storage(type: MemRefType, inside: Emitter) -> llvm.LLVMArrayType:
     if not type.has_static_shape():
         raise inside.unsupported("buffer-shape", f"cannot allocate a buffer of type {type}")
-    return array(type.element_count(), convert_type(type.element_type))
+    return array(type.element_count(), inside.types.convert(type.element_type))
 
 
 def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
@@ -99,7 +99,7 @@ def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: E
 
 
 def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
-    storage, wanted = _storage(type, inside), CONVERTER.memory_pointer(type)
+    storage, wanted = _storage(type, inside), inside.types.memory_pointer(type)
     buffer = inside.add(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
     return buffer if buffer.type == wanted else inside.add(AddrSpaceCastOp(buffer, wanted))
 

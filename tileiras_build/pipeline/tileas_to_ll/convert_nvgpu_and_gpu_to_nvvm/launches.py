@@ -15,8 +15,9 @@ from ....dialects.gpu_launch import LaunchFuncOp
 from ....dialects.llvm_ext import make_global
 from ...shared.accessors import given
 from ...shared.llvm_types import array
-from .conversion import Emitter, rewrite, symbol
+from .conversion import Emitter, rewrite
 from .converted_types import POINTER, struct_of
+from .symbols import symbol
 
 VOID = llvm.LLVMVoidType()
 # Wrapper -> (result, types of its arguments); the sizes come first, those of a cluster before the grid's.

@@ -1,4 +1,4 @@
-"""Warp products (mma.sync, dense and sparse) and ldmatrix."""
+"""Warp products (mma.sync) and ldmatrix."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ from ....dialects.nvvm.attrs import (
     MmaTypeAttr,
     ShapeAttr,
 )
-from ....dialects.nvvm.sparse import SparseMmaOp
 from ....dialects.vector_ext import FromElementsOp
-from ..emission.attribute_values import Plain
 from .conversion import Emitter, rewrite
 from .converted_types import struct_of
 
@@ -56,7 +54,8 @@ _INTEGERS = {8: "s8", 4: "s4"}
 _NATURAL = (Float16Type, Float64Type)
 
 
-def _ptx_type(element: Attribute, emit: Emitter) -> str:
+def ptx_type(element: Attribute, emit: Emitter) -> str:
+    """PTX's name for an element of A or B."""
     if isinstance(element, IntegerType) and element.width.data in _INTEGERS:
         return _INTEGERS[element.width.data]
     if type(element) not in PTX_TYPES:
@@ -67,16 +66,19 @@ def _ptx_type(element: Attribute, emit: Emitter) -> str:
 Product = nvgpu.MmaSyncOp | nvgpu.MmaSparseSyncOp
 
 
-def _element(matrix: SSAValue) -> Attribute:
+def element_of(matrix: SSAValue) -> Attribute:
+    """The type of a fragment's elements."""
     return type_of(matrix, VectorType).element_type
 
 
-def _check_tf32(op: Product, emit: Emitter) -> None:
-    if isinstance(_element(op.matrixA), Float32Type) and op.tf32Enabled is None:
+def check_tf32(op: Product, emit: Emitter) -> None:
+    """Raise Unsupported for a product of f32 that does not say it is one of tf32."""
+    if isinstance(element_of(op.matrixA), Float32Type) and op.tf32Enabled is None:
         raise emit.unsupported("mma-tf32", "multiplies f32 as tf32 only", "set tf32Enabled")
 
 
-def _shape(op: Product) -> tuple[int, int, int]:
+def shape_of(op: Product) -> tuple[int, int, int]:
+    """(m, n, k)"""
     m, n, k = (expect(IntegerAttr, size).value.data for size in op.mmaShape)
     return m, n, k
 
@@ -84,21 +86,21 @@ def _shape(op: Product) -> tuple[int, int, int]:
 def registers(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     """One register per row of a fragment, as the instruction takes it."""
     rows = emit.rows(matrix)
-    if isinstance(_element(matrix), _NATURAL):
+    if isinstance(element_of(matrix), _NATURAL):
         return rows
     return [emit.add(llvm.BitcastOp(row, i32)) for row in rows]
 
 
 def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     """The registers of C: pairs for f16, else one per element."""
-    if isinstance(_element(matrix), Float16Type):
+    if isinstance(element_of(matrix), Float16Type):
         return emit.rows(matrix)
     return _elements(matrix, emit)
 
 
 def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     rows, columns = type_of(matrix, VectorType).get_shape()
-    element = _element(matrix)
+    element = element_of(matrix)
     return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
 
 
@@ -112,12 +114,12 @@ def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAVa
 @rewrite(nvgpu.MmaSyncOp)
 def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     """``nvvm.mma.sync`` with the registers taken out of the fragments, and its result put back."""
-    _check_tf32(op, emit)
-    kinds = [_ptx_type(_element(value), emit) for value in (op.matrixA, op.matrixB)]
+    check_tf32(op, emit)
+    kinds = [ptx_type(element_of(value), emit) for value in (op.matrixA, op.matrixB)]
     operands = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
     result = struct_of([value.type for value in operands[2]])
     properties: dict[str, Attribute] = {
-        "shape": ShapeAttr(*map(IntAttr, _shape(op))),
+        "shape": ShapeAttr(*map(IntAttr, shape_of(op))),
         "layoutA": ROW,
         "layoutB": COLUMN,
         "multiplicandAPtxType": MmaTypeAttr.new([StringAttr(kinds[0])]),
@@ -127,26 +129,6 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
         properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
     product = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
     emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], type_of(op.res, VectorType), emit))
-
-
-# Sparse products ------------------------------------------------------------------------------------------------------
-
-
-@rewrite(nvgpu.MmaSparseSyncOp)
-def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
-    """``nvvm.mma.sp.sync`` with the registers taken out of the fragments, and its result put back."""
-    _check_tf32(op, emit)
-    a_type, b_type = (_ptx_type(_element(value), emit) for value in (op.matrixA, op.matrixB))
-    element = _element(op.matrixC)
-    if not isinstance(element, Float16Type | Float32Type | IntegerType):
-        raise emit.unsupported("mma-type", f"cannot accumulate elements of type {element}")
-    inputs = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
-    metadata = emit.add(llvm.BitcastOp(op.sparseMetadata, i32))
-    selector = op.sparsitySelector.value.data if op.sparsitySelector else 0
-    type = struct_of([value.type for value in inputs[2]])
-    kinds: dict[str, Plain] = {"shape": _shape(op), "a_type": a_type, "b_type": b_type}
-    product = emit.issue(SparseMmaOp, *inputs, metadata, type=type, selector=selector, **kinds)
-    emit.replace(repack(emit.fields(product), type_of(op.res, VectorType), emit))
 
 
 # ldmatrix -------------------------------------------------------------------------------------------------------------

@@ -43,6 +43,13 @@ def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
     emit.replace(llvm.AddressOfOp(name, SHARED_POINTER))
 
 
+@rewrite(nvgpu.MBarrierGetOp)
+def convert_get(op: nvgpu.MBarrierGetOp, emit: Emitter) -> None:
+    """The address, which has 32 bits in shared memory."""
+    pointer = barrier_address(op.barriers, op.mbarId, emit)
+    emit.replace(emit.made(llvm.PtrToIntOp, (pointer,), op.mbarrierPointer.type))
+
+
 def _with_count(
     op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, form: type[Operation]
 ) -> None:

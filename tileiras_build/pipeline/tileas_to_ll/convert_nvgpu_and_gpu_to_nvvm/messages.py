@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from xdsl.dialects import cf, llvm
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, StringAttr, f64, i32, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    IndexType,
+    IntegerType,
+    StringAttr,
+    f64,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
@@ -14,8 +24,9 @@ from ....dialects.nvvm.ops_thread import Barrier0Op
 from ....errors import Location
 from ...shared.accessors import block_of, given
 from ..debug.debug_info import CARRIED
-from .conversion import Emitter, location_of, rewrite
-from .converted_types import POINTER, convert_type, struct_of
+from .conversion import Emitter, rewrite
+from .converted_types import POINTER, struct_of
+from .symbols import location_of
 
 ASSERT_TYPE = llvm.LLVMFunctionType([POINTER, POINTER, i32, POINTER, i64])
 PRINTF_TYPE = llvm.LLVMFunctionType([POINTER, POINTER], i32)
@@ -97,7 +108,7 @@ def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
 def _promoted(value: SSAValue, emit: Emitter) -> SSAValue:
     if isinstance(value.type, BFloat16Type | Float16Type | Float32Type):
         return emit.add(llvm.FPExtOp(value, f64))
-    converted = emit.integer(value, i64) if convert_type(value.type) == i64 else emit.converted(value)
+    converted = emit.integer(value, i64) if isinstance(value.type, IndexType) else emit.converted(value)
     type = converted.type
     if isinstance(type, IntegerType) and type.width.data < 32:
         # Bool is unsigned in C, other narrow integers are signed unless told otherwise.

@@ -43,7 +43,7 @@ HALF: dict[type[Attribute], str] = {Float16Type: "f16", BFloat16Type: "bf16"}
 
 @rewrite(nvgpu.RcpOp)
 def convert_rcp(op: nvgpu.RcpOp, emit: Emitter) -> None:
-    """rcp.approx.ftz per lane"""
+    """rcp.approx.ftz per element"""
     type = type_of(op.out, VectorType)
     if type.element_type != f32:
         raise emit.unsupported("rcp-type", f"is for f32, but got '{type}'")

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
 
-from xdsl.dialects import arith, cf, llvm, scf
-from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
+from xdsl.dialects import arith, cf, func, llvm, scf
+from xdsl.dialects.builtin import FunctionType, ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
@@ -36,23 +36,29 @@ from . import (  # noqa: F401 - each registers its rewrites
     mbarriers,
     messages,
     packed,
+    reductions,
+    sparse_products,
     tensor_maps,
     warpgroups,
     warps,
 )
 from .conversion import REWRITES, Emitter, Rewrite
-from .converted_types import convert_type
+from .converted_types import converter_of
 from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
 ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # how their names begin; math is illegal where libdevice has the function
 # Control flow that passes values on: their types change with the values.
-STRUCTURAL = (cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
+STRUCTURAL = (
+    cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp,
+    func.FuncOp, func.CallOp, func.ReturnOp,
+)  # fmt: skip
 
 
 # What is looked at ----------------------------------------------------------------------------------------------------
 
 MATH, LAUNCH, ROOT, STRUCTURE, CAST, LEFTOVER = "math", "launch", "root", "structure", "cast", "leftover"
+REDUCTION = "reduction"  # which becomes operations of several roles
 ANYWHERE = (LAUNCH, STRUCTURE, CAST)  # the others are device code, or of nvgpu
 
 
@@ -61,6 +67,8 @@ def role_of(kind: type[Operation]) -> str | None:
     """What operations of a class are to this conversion; None for those that it passes by."""
     if kind is gpu.LaunchFuncOp:
         return LAUNCH
+    if kind is gpu.AllReduceOp:
+        return REDUCTION
     if kind in ROOTS:
         return MATH
     if kind in REWRITES:
@@ -157,6 +165,9 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
         found = find(module)
+        if reduced := found.of(REDUCTION):
+            _convert(reduced, reductions.expand, found, job)
+            found = find(module)
         _scalarize(found, job)
         _convert(_math(found), convert_math, found, job)
         # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
@@ -220,13 +231,24 @@ def _convert_carried_types(found: Found, job: Job) -> None:
             _retype(result, op.next_op, found, job)
     for argument in found.carried:
         _retype(argument, argument.block.first_op, found, job)
+    for function in instances(found.of(STRUCTURE), func.FuncOp):
+        function.properties["function_type"] = _signature(function.function_type, job)
+
+
+def _signature(type: FunctionType, job: Job) -> FunctionType:
+    """The signature of a function whose nvgpu values have their LLVM types."""
+    converter = converter_of(job.index_width)
+    parts = (
+        [converter.convert(one) if _is_carried(one) else one for one in part] for part in (type.inputs, type.outputs)
+    )
+    return FunctionType.from_lists(*parts)
 
 
 def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -> None:
     if not _is_carried(value.type) or before is None:
         return
     old, uses = value.type, list(value.uses)
-    value._type = convert_type(old)  # xDSL has no other way to change a type in place
+    value._type = converter_of(job.index_width).convert(old)  # xDSL has no other way to change a type in place
     bridge = Emitter(before, job, found.added, found.shared).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.ir import build
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.memref_ext import CastOp
 from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
@@ -125,7 +126,7 @@ def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
     buffer = emit.object(array(MAP_BYTES, IntegerType(8)), MAP_BYTES)
     size = element_bytes(tensor.element_type)
-    pointer = emit.place(op.tensor)
+    pointer = emit.place(_ranked(op.tensor))
     _set(emit, buffer, "address", pointer if pointer.type == POINTER else _cast_generic(emit, pointer))
     _set_list(emit, buffer, "sizes", [emit.constant(extent, i64) for extent in reversed(tensor.get_shape())])
     outer = list(reversed(strides))[1:]
@@ -136,9 +137,16 @@ def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     emit.replace(buffer)
 
 
+def _ranked(tensor: SSAValue) -> SSAValue:
+    """The reference that says most of a tensor: a cast forgets of it what the map is made of."""
+    while isinstance(cast := tensor.owner, CastOp):
+        tensor = cast.source
+    return tensor
+
+
 def _static_tensor(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> tuple[MemRefType, tuple[int, ...]]:
     """The tensor and its strides in elements."""
-    type = op.tensor.type
+    type = _ranked(op.tensor).type
     known = static_strides(type) if isinstance(type, MemRefType) and type.has_static_shape() else None
     if not isinstance(type, MemRefType) or known is None:
         raise emit.unsupported("tensor-map-shape", f"needs a tensor of static shape and strides, but got '{type}'")

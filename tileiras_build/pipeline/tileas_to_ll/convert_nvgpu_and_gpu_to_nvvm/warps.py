@@ -10,7 +10,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.definition import TableOperation
-from ....dialects.gpu_ext import ReduceKind, ShuffleMode
+from ....dialects.gpu_ext import ShuffleMode
+from ....dialects.gpu_reductions import ReduceKind
 from ....dialects.narrowing import expect
 from ....dialects.nvvm import generic
 from ....dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
@@ -77,7 +78,7 @@ def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
     _check_type(value, emit)
     mode = expect(gpu.ShuffleModeAttr, op.properties["mode"]).data
     mask, clamp = _whole_warp(mode, emit) if emit.known(width) == WARP else _part_of_warp(mode, width, emit)
-    moved = _shuffle(emit, mode, value, mask, offset, clamp, with_flag=flag.first_use is not None)
+    moved = shuffle(emit, mode, value, mask, offset, clamp, with_flag=flag.first_use is not None)
     if flag.first_use is None:
         return emit.replace_first(moved)
     return emit.replace(emit.field(moved, 0), emit.field(moved, 1))
@@ -95,7 +96,7 @@ def _part_of_warp(mode: ShuffleMode, width: SSAValue, emit: Emitter) -> tuple[SS
     return mask, unused if mode == ShuffleMode.UP else emit.add(llvm.SubOp(width, emit.constant(1)))
 
 
-def _shuffle(
+def shuffle(
     emit: Emitter,
     mode: ShuffleMode,
     value: SSAValue,
@@ -105,6 +106,7 @@ def _shuffle(
     *,
     with_flag: bool = False,
 ) -> SSAValue:
+    """``nvvm.shfl.sync``: the value that another lane has, with the flag of that lane in a struct."""
     properties: dict[str, Attribute] = {"kind": KINDS[mode]}
     if with_flag:
         properties["return_value_and_is_valid"] = UnitAttr()
@@ -160,6 +162,6 @@ def _combination(op: gpu.SubgroupReduceOp, emit: Emitter) -> Combine:
 def _butterfly(value: SSAValue, combine: Combine, mask: SSAValue, distances: list[int], emit: Emitter) -> SSAValue:
     clamp = emit.constant(WARP - 1)
     for distance in distances:
-        other = _shuffle(emit, ShuffleMode.XOR, value, mask, emit.constant(distance), clamp)
+        other = shuffle(emit, ShuffleMode.XOR, value, mask, emit.constant(distance), clamp)
         value = emit.add(combine(value, other))
     return value

@@ -33,13 +33,13 @@ from ....dialects.gpu_ext import (
     AddressSpace,
     AddressSpaceAttr,
     DynamicSharedMemoryOp,
-    ReduceKind,
     ReduceKindAttr,
     ShuffleMode,
     ShuffleModeAttr,
     ShuffleOp,
     SubgroupReduceOp,
 )
+from ....dialects.gpu_reductions import ReduceKind
 from ....dialects.ir import GROUP, VALUES, number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, NO_FAST_MATH, ExtractElementOp, call_properties
 from ....errors import InternalError

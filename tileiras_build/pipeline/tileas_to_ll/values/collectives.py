@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.definition import TableOperation
-from ....dialects.gpu_ext import ReduceKind, ShuffleMode
+from ....dialects.gpu_ext import ShuffleMode
+from ....dialects.gpu_reductions import ReduceKind
 from ....dialects.nvvm.barriers import HereOp
 from ....errors import InternalError
 from ....layouts import LinearLayout

@@ -59,12 +59,27 @@ def _aggregate(type: Attribute) -> str:
 
 
 def constant_text(value: Attribute, type: Attribute) -> str:
+    """A constant as it stands behind its type."""
+    if isinstance(value, builtin.DenseIntOrFPElementsAttr):
+        return _elements_text(list(value.iter_attrs()), type)
     if isinstance(value, builtin.IntegerAttr):
         return str(value.value.data) if type != builtin.i1 else "true" if value.value.data else "false"
     if isinstance(value, builtin.FloatAttr):
         # Every float constant may be written as the bits of the double of the same value.
         return f"0x{struct.unpack('<Q', struct.pack('<d', value.value.data))[0]:016X}"
     raise Unsupported("ll-constant", f"constant {value} of type {type} has no LLVM form")
+
+
+def _elements_text(elements: list[Attribute], type: Attribute) -> str:
+    """The elements of a vector, or of the rows of an array, each behind its type."""
+    if isinstance(type, llvm.LLVMArrayType):
+        size = len(elements) // max(type.size.data, 1)
+        rows = [elements[row * size : (row + 1) * size] for row in range(type.size.data)]
+        return f"[{', '.join(f'{type_text(type.type)} {_elements_text(row, type.type)}' for row in rows)}]"
+    if not isinstance(type, VectorType):
+        return constant_text(elements[0], type)
+    element = type.element_type
+    return f"<{', '.join(f'{type_text(element)} {constant_text(entry, element)}' for entry in elements)}>"
 
 
 class _Names(dict[int, str]):

@@ -6,7 +6,7 @@ their rows in the book (``dialects/nvvm/mapping.py``). An operation of another d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -24,7 +24,7 @@ from ...serialization import NOTE
 from ...shared.accessors import expect, last_op
 from ..attach_nvvm_target import serialization_of, serialized_for
 from ..debug.debug_info import DBG
-from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, type_text
+from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text, type_text
 from .write_instructions import SPELLED, write_operation
 
 Incoming = dict[Block, list[tuple[Block, Sequence[SSAValue]]]]
@@ -61,7 +61,7 @@ def write(module: ModuleOp) -> str:
 
     Raises InvalidInput[no-target] for a gpu.module of kernels that says of no target.
     """
-    containers = [module, *(op for op in module.body.blocks[0].ops if isinstance(op, GPUModuleOp))]
+    containers = list(_containers(module))
     target = serialized_for(module)
     debug = DebugMetadata()
     parts: list[str] = []
@@ -70,7 +70,7 @@ def write(module: ModuleOp) -> str:
         for op in container.regions[0].blocks[0].ops:
             if isinstance(op, llvm.GlobalOp):
                 globals.append(_global(op))
-            elif not isinstance(op, GPUModuleOp):
+            elif not isinstance(op, CONTAINERS):
                 parts.append(_function(op, debug, "" if target is None else f" {MACHINE}"))
     sections = [
         _target(target),
@@ -80,6 +80,17 @@ def write(module: ModuleOp) -> str:
         "\n".join(_metadata(containers, target, debug)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+CONTAINERS = (GPUModuleOp, ModuleOp)
+
+
+def _containers(module: Operation) -> Iterator[Operation]:
+    """A module and those in it; LLVM's have one level."""
+    yield module
+    for op in module.regions[0].block.ops:
+        if isinstance(op, CONTAINERS):
+            yield from _containers(op)
 
 
 def _target(target: TargetAttr | None) -> str:
@@ -142,11 +153,11 @@ def _global(op: llvm.GlobalOp) -> str:
     declared = linkage == "external" and op.value is None
     # What is defined and external has no word for it.
     words = f"{linkage} " if declared or linkage != "external" else ""
-    body = type_text(op.global_type) + ("" if declared else f" {_initial(op.value)}")
+    body = type_text(op.global_type) + ("" if declared else f" {_initial(op.value, op.global_type)}")
     return f"@{llvm_symbol(op.sym_name.data)} = {words}{where}{kind} {body}{alignment_text(op)}"
 
 
-def _initial(value: Attribute | None) -> str:
+def _initial(value: Attribute | None, type: Attribute) -> str:
     """A global's value."""
     if value is None:
         return "undef"
@@ -154,10 +165,7 @@ def _initial(value: Attribute | None) -> str:
         return f'c"{llvm_string(value.data)}"'
     if not isinstance(value, builtin.DenseIntOrFPElementsAttr):
         raise Unsupported("ll-global", f"a global with the value {value} has no LLVM form")
-    width = value.type.element_type.width.data
-    size, data = width // 8, value.data.data
-    numbers = (int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size))
-    return "[" + ", ".join(f"i{width} {number}" for number in numbers) + "]"
+    return constant_text(value, type)
 
 
 def _function(op: Operation, debug: DebugMetadata, machine: str) -> str:

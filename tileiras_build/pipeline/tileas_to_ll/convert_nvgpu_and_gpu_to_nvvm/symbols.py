@@ -1,0 +1,32 @@
+"""Symbols of a module and places in its source, as rewrites ask for them."""
+
+from __future__ import annotations
+
+from xdsl.dialects import builtin, llvm
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from ....errors import Location
+
+
+def has_stem(operation: llvm.GlobalOp, stem: str) -> bool:
+    """Whether a global's name was made of a stem."""
+    name = operation.sym_name.data
+    return name == stem or name.startswith(f"{stem}_")
+
+
+def symbol(table: Operation, name: str) -> Operation | None:
+    """The operation of a symbol table that has a name."""
+    for operation in table.regions[0].blocks[0].ops:
+        label = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
+        if isinstance(label, StringAttr) and label.data == name:
+            return operation
+    return None
+
+
+def location_of(operation: Operation) -> Location | None:
+    """Where an operation comes from, by its MLIR location."""
+    location = operation.location
+    if not isinstance(location, builtin.FileLineColLoc):
+        return None
+    return Location(location.filename.data, location.line.data, location.column.data)

@@ -1,0 +1,3 @@
+"""What standard dialects of MLIR leave in hand-written IR, as operations of LLVM."""
+
+from .passes import ConvertToLLVM

@@ -1,0 +1,93 @@
+"""Convert what is left of MLIR's standard dialects to the llvm dialect.
+
+In:    func, cf, scf, arith, vector and memref operations of hand-written IR, among operations of llvm and nvvm.
+Out:   llvm operations, and the casts of types that undo each other gone; operations without a lowering stay.
+After: convert-nvgpu-and-gpu-to-nvvm. Before: translation to LLVM IR, which ``opt --ll`` runs this pass for.
+Sound: each type has one form (``LLVMTypeConverter``); a vector of several dimensions is an array of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.scf import Scf
+from xdsl.ir import Block, BlockArgument, Operation
+
+from ....dialects.ir import walk
+from ....dialects.vector_ext import FromElementsOp
+from ....errors import Diagnostics, Unsupported
+from ...contracts import EdgePass
+from ...job import Job
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
+from ..reconcile_casts import reconcile_casts
+from . import arithmetic, control, memory, vectors  # noqa: F401 - each registers its lowerings
+from .loops import lower_loops
+from .lowerings import LOWERINGS
+
+LOOPS = frozenset(Scf.operations)
+# How the names begin of what the writer takes, and of what holds it.
+WRITTEN = ("llvm.", "nvvm.", "builtin.", "gpu.module", "debuginfo.", FromElementsOp.name)
+
+
+class ConvertToLLVM(EdgePass):
+    """Functions, branches, loops, arithmetic, vectors and memory references as LLVM has them."""
+
+    name = "convert-to-llvm"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        """Loops first, then functions with their blocks, then what is in them; all failures are reported together."""
+        if any(op.__class__ in LOOPS for op in walk(module)):
+            lower_loops(module)
+        operations = walk(module)
+        if not any(needs_lowering(op) for op in operations):
+            return
+        _lower([op for op in operations if isinstance(op, func.FuncOp)], job)
+        _retype_blocks(module, job)
+        _lower([op for op in operations if not isinstance(op, func.FuncOp)], job)
+        # A cast to a type of an operation that stays is no fault of the casts: the writer names the operation.
+        if all(op.name.startswith(WRITTEN) for op in walk(module)):
+            reconcile_casts(module)
+
+
+def needs_lowering(op: Operation) -> bool:
+    """Whether an operation is of a dialect that ends here."""
+    return op.__class__ in LOWERINGS or op.__class__ in LOOPS
+
+
+def _lower(operations: Iterable[Operation], job: Job) -> None:
+    failures = Diagnostics()
+    for op in operations:
+        if (lowering := LOWERINGS.get(op.__class__)) is not None:
+            try:
+                lowering(op, Emitter(op, job))
+            except Unsupported as error:
+                failures.add(error)
+    failures.raise_if_any()
+
+
+def _retype_blocks(module: ModuleOp, job: Job) -> None:
+    """Block arguments get their LLVM types; what reads them reads a bridge to the old type."""
+    for op in walk(module):
+        bare = isinstance(op, llvm.FuncOp) and "nvvm.kernel" in op.attributes
+        for region in op.regions:
+            for block in region.blocks:
+                for argument in list(block.args):
+                    _retype(argument, block, job, bare=bare and block is region.blocks[0])
+
+
+def _retype(argument: BlockArgument, block: Block, job: Job, *, bare: bool) -> None:
+    old = argument.type
+    emit = Emitter(block.first_op, job) if block.first_op is not None else None
+    if emit is None:
+        return
+    pointer = bare and isinstance(old, MemRefType)
+    new = emit.types.memory_pointer(old) if pointer else emit.types.convert(old)
+    if old == new:
+        return
+    uses = list(argument.uses)
+    argument._type = new  # xDSL has no other way to change a type in place
+    bridge = emit.as_type(argument, old)
+    for use in uses:
+        use.operation.operands[use.index] = bridge
