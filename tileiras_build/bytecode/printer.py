@@ -29,6 +29,7 @@ from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GetGlobalOp, G
 from tileiras_build.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, PermuteOp
 from tileiras_build.dialects.cuda_tile.ops_view import MakeTensorViewOp
 from tileiras_build.dialects.cuda_tile.types import Dims
+from tileiras_build.dialects.mlir_text import escape, identifier
 from tileiras_build.dialects.narrowing import expect
 from tileiras_build.errors import InvalidInput, Location
 
@@ -185,24 +186,9 @@ class TypeNames(dict):
         return text
 
 
-def escape(text: str) -> str:
-    """A string literal as MLIR prints it: bytes that are not printable ASCII as two hexadecimal digits."""
-
-    def one(byte: int) -> str:
-        if byte == 0x5C:
-            return "\\\\"
-        return chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
-
-    return '"' + "".join(map(one, text.encode())) + '"'
-
-
 def symbol(name: str) -> str:
     """A symbol reference, quoted unless it is an identifier."""
-    return f"@{_identifier(name)}"
-
-
-def _identifier(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else escape(name)
+    return f"@{identifier(name)}"
 
 
 def constant_text(value: DenseConstantAttr, types: TypeNames) -> str:
@@ -267,9 +253,7 @@ def parameter_attributes(op: EntryOp) -> Iterable[str]:
 def _attribute(value: Attribute) -> str:
     """An attribute as MLIR prints it: a dictionary in the order of its names."""
     if isinstance(value, DictionaryAttr):
-        return (
-            f"{{{', '.join(f'{_identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
-        )
+        return f"{{{', '.join(f'{identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
     if isinstance(value, ArrayAttr):
         return f"[{', '.join(map(_attribute, value.data))}]"
     return str(value)

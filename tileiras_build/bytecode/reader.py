@@ -60,6 +60,7 @@ from tileiras_build.dialects.cuda_tile.attrs import (
     DivByAttr,
     OptimizationHintsAttr,
     SameElementsAttr,
+    hint_value,
 )
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS, refused
 from tileiras_build.dialects.cuda_tile.element_types import BITS
@@ -280,15 +281,8 @@ class Reader:
         for target, values in self.dictionary(cursor, depth).items():
             if not isinstance(values, DictionaryAttr):
                 cursor.fail(f"expected a dictionary of optimization hints for '{target}', got {values}", offset=offset)
-            targets[target] = {key: self._hint(cursor, key, value, offset) for key, value in values.data.items()}
+            targets[target] = {key: hint_value(value) for key, value in values.data.items()}
         return OptimizationHintsAttr(targets)
-
-    def _hint(self, cursor: Cursor, key: str, value: Attribute, offset: int):
-        if isinstance(value, StringAttr):
-            return value.data
-        if isinstance(value, IntegerAttr):
-            return bool(value.value.data) if value.type == i1 else value.value.data
-        cursor.fail(f"the optimization hint '{key}' has the unexpected value {value}", offset=offset)
 
     def tagged(self, cursor: Cursor, depth: int = 0) -> Attribute:
         """An attribute that says by a tag what it is."""

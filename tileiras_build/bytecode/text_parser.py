@@ -46,11 +46,13 @@ from tileiras_build.bytecode.writer import ROWS, write_module
 from tileiras_build.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS, TileOperation, refused
 from tileiras_build.dialects.cuda_tile.enums import SymbolVisibilityAttr
+from tileiras_build.dialects.cuda_tile.hints import unusable
 from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS, ReturnOp
 from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.mlir_text import reason
 from tileiras_build.dialects.narrowing import expect
 from tileiras_build.errors import InvalidInput
+from tileiras_build.targets import TARGETS
 
 MAX_RESULTS = 1 << 16
 DIALECT = "cuda_tile."
@@ -413,6 +415,10 @@ def assemble(
     """The bytecode of a text, of a version or of the usual one. Raises InvalidInput with line and column."""
     parser = TextParser(text, name, remark)
     module = _verified(parser)
+    for op in module.walk():
+        if isinstance(hints := op.properties.get("optimization_hints"), OptimizationHintsAttr) and hints.data:
+            for said in unusable(op, hints, TARGETS):
+                parser.note("hint-ignored", said, parser.places[op])
     return write_module(module, version=version, locate=lambda op: parser.scan.location(parser.places.get(op, 0)))
 
 

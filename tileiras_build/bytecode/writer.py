@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 
@@ -52,6 +53,7 @@ from tileiras_build.dialects.cuda_tile.attrs import (
     BoundedAttr,
     DenseConstantAttr,
     DivByAttr,
+    HintValue,
     OptimizationHintsAttr,
     SameElementsAttr,
 )
@@ -534,10 +536,13 @@ def _hints_of(op: EntryOp) -> OptimizationHintsAttr:
     return op.optimization_hints or OptimizationHintsAttr({})
 
 
-def _hint(value: int | bool | str) -> Attribute:
+def _hint(value: HintValue) -> Attribute:
+    if isinstance(value, Attribute):
+        return value
     if isinstance(value, str):
         return StringAttr(value)
-    return IntegerAttr(int(value), i1 if isinstance(value, bool) else i32)
+    fits = -(1 << 31) <= value < 1 << 31
+    return IntegerAttr(int(value), i1 if isinstance(value, bool) else i32 if fits else i64)
 
 
 def _array(writer: Writer, value: ArrayAttr) -> bytes:

@@ -79,3 +79,19 @@ def reason(error: object) -> str:
     text = words_of(error) if isinstance(error, BaseException) else str(error)
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     return lines[-1][:MAX_REASON] if lines else "unknown reason"
+
+
+def escape(text: str) -> str:
+    """A string literal as MLIR prints it: bytes that are not printable ASCII as two hexadecimal digits."""
+
+    def one(byte: int) -> str:
+        if byte == 0x5C:
+            return "\\\\"
+        return chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
+
+    return '"' + "".join(map(one, text.encode())) + '"'
+
+
+def identifier(name: str) -> str:
+    """A name, quoted unless it is an identifier."""
+    return name if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else escape(name)

@@ -15,6 +15,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.cuda_tile.attrs import OptimizationHintsAttr
+from ..dialects.cuda_tile.hints import HINTS
 from ..dialects.cuda_tile.location import source_location
 from ..dialects.definition import TableOperation
 from ..errors import Location
@@ -67,6 +69,7 @@ class _Kernel:
         yield from self._occupancy()
         yield from self._shared_memory()
         for op in self.func.walk():
+            yield from self._hints(op)
             if (describe := DESCRIBE.get(op.name)) is not None:
                 yield from describe(self, op)
 
@@ -106,6 +109,15 @@ class _Kernel:
             reasons = ("the tiles of its products would not stay in registers",)
             message = "Fewer CTAs share a multiprocessor"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
+
+    def _hints(self, op: Operation) -> Iterator[Remark]:
+        """The hints of an operation that have no value which means something."""
+        hints = op.attributes.get("optimization_hints")
+        values = hints.for_target(self.target.name) if isinstance(hints, OptimizationHintsAttr) else {}
+        for name, value in values.items():
+            if name in HINTS and not HINTS[name].takes(value):
+                reason = f"it is {HINTS[name].values()}"
+                yield self.remark(op, MISSED, MEMORY, "RemarkHint", "A hint is ignored", ((name, value),), (reason,))
 
     def _shared_memory(self) -> Iterator[Remark]:
         """What the kernel gave up for want of shared memory."""

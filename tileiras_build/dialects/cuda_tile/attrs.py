@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import FloatTF32Type, IntegerType, i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import FloatTF32Type, IntegerAttr, IntegerType, StringAttr, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute, Data
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..mlir_text import escape, identifier
 from .element_types import BF16, BITS, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32, FloatNV8E5M3FNUType, i4
 from .record import record
 from .types import PointerType, TensorViewType, TileType
@@ -366,8 +367,17 @@ class BoundedAttr(Data[tuple[int | None, int | None]]):
 
 ASSUMPTIONS = (DivByAttr, SameElementsAttr, BoundedAttr)
 
-HintValue = int | bool | str
+HintValue = int | bool | str | Attribute  # the last are of no hint that there is
 DEFAULT_TARGET = "default"
+
+
+def hint_value(value: Attribute) -> HintValue:
+    """The value of a hint as Python has it; another attribute as it is."""
+    if isinstance(value, StringAttr):
+        return value.data
+    if isinstance(value, IntegerAttr):
+        return bool(value.value.data) if value.type == i1 else value.value.data
+    return value
 
 
 @record
@@ -391,32 +401,32 @@ class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], .
         def show(value: HintValue) -> str:
             if isinstance(value, bool):
                 return str(value).lower()
-            return f'"{value}"' if isinstance(value, str) else str(value)
+            return escape(value) if isinstance(value, str) else str(value)
 
         entries = (
-            f"{target} = {{{', '.join(f'{key} = {show(value)}' for key, value in values)}}}"
+            f"{identifier(target)} = {{{', '.join(f'{identifier(key)} = {show(value)}' for key, value in values)}}}"
             for target, values in self.data
         )
         return f"<{', '.join(entries)}>"
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser):
-        def value() -> HintValue:
-            if (flag := parser.parse_optional_boolean()) is not None:
-                return flag
-            if (text := parser.parse_optional_str_literal()) is not None:
-                return text
-            return parser.parse_integer(allow_boolean=False)
-
         def pair(inner):
-            key = parser.parse_identifier()
+            key = parser.parse_optional_str_literal() or parser.parse_identifier()
             parser.parse_punctuation("=")
             return key, inner()
 
-        def values():
-            return tuple(parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: pair(value)))
+        def sorted_pairs(delimiter, inner):
+            pairs = parser.parse_comma_separated_list(delimiter, lambda: pair(inner))
+            found = dict(pairs)
+            if len(found) != len(pairs):
+                parser.raise_error("a hint stands twice")
+            return tuple(sorted(found.items()))
 
-        return tuple(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, lambda: pair(values)))
+        def values():
+            return sorted_pairs(parser.Delimiter.BRACES, lambda: hint_value(parser.parse_attribute()))
+
+        return sorted_pairs(parser.Delimiter.ANGLE, values)
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(self.text())

@@ -6,16 +6,18 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
 from ...dialects.cuda_tile.attrs import OptimizationHintsAttr
+from ...dialects.cuda_tile.hints import is_usable
 from ..job import Job
 
 
 def hint(op: Operation, job: Job, name: str) -> int | None:
-    """An operation's optimization hint for the job's target (its own row, else the default's); None where absent."""
+    """An operation's optimization hint for the job's target (its own row, else the default's); None where it is absent or
+    of no value that means something."""
     hints = op.attributes.get("optimization_hints")
     if not isinstance(hints, OptimizationHintsAttr):
         return None
     value = hints.for_target(job.target.name).get(name)
-    return None if value is None else int(value)
+    return int(value) if isinstance(value, int) and is_usable(name, value) else None
 
 
 def occupancy(func: Operation, job: Job) -> int | None:
