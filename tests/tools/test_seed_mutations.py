@@ -6,7 +6,17 @@ import pytest
 
 from tests.golden import split_file
 from tools.conformance_seeds import read_marks, read_rows
-from tools.seed_mutations import KILLED, KINDS, ROOT, Mutation, find_file, read_mutations, showing_tests, table
+from tools.seed_mutations import (
+    KILLED,
+    KINDS,
+    ROOT,
+    Mutation,
+    find_file,
+    read_mutations,
+    showing_tests,
+    table,
+    words_of,
+)
 
 MUTATIONS = read_mutations()
 
@@ -16,6 +26,13 @@ def test_every_row_that_is_ours_has_a_mutation():
     mutated = {(mutation.document, mutation.row) for mutation in MUTATIONS if not mutation.tests}
     assert ours - mutated == set()
     assert mutated - ours == set()
+
+
+def test_rows_that_only_llvm_can_break_say_so():
+    """A change of the text that LLVM gets or prints shows that a test looks there, not that ours does the work."""
+    ours = {(one.document, one.row) for one in MUTATIONS if not words_of(one)}
+    rows = [row for row in read_rows() if not row.not_ours]
+    assert {row.id for row in rows if row.by_llvm} == {row.id for row in rows if (row.document, row.id) not in ours}
 
 
 def test_each_mutation_applies_and_has_tests_that_must_notice():
