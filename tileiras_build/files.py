@@ -44,6 +44,9 @@ def read_file(path: str | os.PathLike) -> bytes:
     except OSError as error:
         id, message = _READ_FAULTS.get(type(error), ("file-unreadable", f"cannot read: {error.strerror}"))
         raise InvalidInput(id, message, location=Location(os.fspath(path))) from None
+    except ValueError:
+        message = "no file can have this name"
+        raise InvalidInput("file-missing", message, location=Location(os.fspath(path))) from None
 
 
 def file_digest(path: str | os.PathLike) -> str:

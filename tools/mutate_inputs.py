@@ -116,7 +116,7 @@ class Seeds:
     def builds(self) -> list[bytes]:
         """Build folders, packed: what reports read of them."""
         with tempfile.TemporaryDirectory(prefix="tileiras-mutate-") as folder:
-            build = make_build(Path(folder) / "build", self.bytecode()[:3], self.target)
+            build = make_build(Path(folder) / "build", [PREBUILT.read_bytes()], self.target)
             run_command("report", str(build), "--html", f"{folder}/page.html")
             return [pack_folder(build)]
 

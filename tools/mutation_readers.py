@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import random
@@ -142,8 +143,24 @@ def make_build(folder: Path, kernels: list[bytes], job: Job) -> Path:
             for suffix, made in driver.lower(data, "tilebc", stage, job).items():
                 (at / f"k{number}{suffix}").write_bytes(made)
             spans.append(Span(stage, job.target.name, f"k{number}", 0, float(len(spans)), len(spans) + 0.5))
+        ptx = (at / f"k{number}.ptx").read_bytes()
+        known = {"ptx": hashlib.sha256(ptx).hexdigest(), "kernels": [_reference(entry) for entry in _entries(ptx)]}
+        (at / f"k{number}.reference").write_text(json.dumps(known))
+        (at / f"k{number}.verified").write_text(json.dumps([_verified(entry) for entry in _entries(ptx)]))
     write_timeline(Timeline(1.7e9, 1, spans), timeline_path(folder))
     return folder
+
+
+def _entries(ptx: bytes) -> list[str]:
+    return [name for name, function in parse(ptx.decode()).functions.items() if function.entry]
+
+
+def _reference(entry: str) -> dict:
+    return {"entry": entry, "share": 0.5, "settings": {"x": "64", "y": "64", "out": "64"}, "grid": [4]}
+
+
+def _verified(entry: str) -> dict:
+    return {"entry": entry, "grid": [4], "arrays": 1, "elements": 64, "share": 0.5, "reason": ""}
 
 
 def pack_folder(folder: Path) -> bytes:

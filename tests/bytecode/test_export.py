@@ -137,6 +137,28 @@ def test_a_file_that_ends_the_process_is_refused(tmp_path):
         load_cases(path)
 
 
+RAISED = {
+    "half a character": ('raise Exception("\\ud800")', r"Exception: \ud800"),
+    "nothing that can be read": (
+        "class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E", "E: (it cannot say what it is)",
+    ),
+    "no text": ("class E(Exception):\n    message = 5\nraise E(1)", "E: 1"),
+    "what is no Exception": ("class E(BaseException): pass\nraise E('x')", "E: x"),
+    "what breaks where it is looked at": (
+        "class E(Exception):\n    @property\n    def loc(self): raise ValueError\nraise E('x')", "E: x",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_a_file_that_raises_is_refused_whatever_that_says(write, name):
+    text, said = RAISED[name]
+    with pytest.raises(InvalidInput) as caught:
+        load_cases(write("k.py", text + "\nCASES = make()\n"))
+    assert caught.value.id == "export" and caught.value.message == said
+    assert str(caught.value).encode()
+
+
 def test_a_file_without_a_table_is_a_helper(write):
     assert is_helper(write("helper.py", "def double(tile):\n    return tile\n"))
     assert not is_helper(write("k.py", "CASES = make()\n"))

@@ -72,7 +72,14 @@ def test_it_is_read_as_it_was_written(tmp_path):
     assert read_history(tmp_path / "history.json") == history
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"version": 1}', '{"version": 2, "rows": {"k": [[3, null]]}}'])
+DAMAGED = [
+    "{", "[]", '{"version": 1}', '{"version": 2, "rows": {"k": [[3, null]]}}', '{"version": 2, "builds": [{"when": 1e300}]}',
+    '{"version": 2, "builds": [{"when": 1}], "rows": {"k": [[0, [1, 2]]]}}', "[" * 100_000,
+    '{"version": 2, "builds": [{"when": 1}, {"when": 2}], "rows": {"k": [[1, null], [0, null]]}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))
 def test_damaged_files_are_refused(tmp_path, text):
     (tmp_path / "history.json").write_text(text)
     with pytest.raises(InvalidInput, match="delete it"):

@@ -66,7 +66,15 @@ def test_timeline_survives_its_file(tmp_path):
     assert read_timeline(tmp_path / "absent.json") is None
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 2}', '{"version": 1, "start": 0, "jobs": 1, "spans": [[1]]}'])
+ROW = '{"version": 1, "start": 0, "jobs": 1, "spans": [["ll", "", "k", %s, "built"]]}'
+DAMAGED = [
+    "", "[]", '{"version": 2}', '{"version": 1, "start": 0, "jobs": 1, "spans": [[1]]}', "[" * 100_000,
+    '{"version": 1, "start": 1e300, "jobs": 1, "spans": []}', '{"version": 1, "start": 0, "jobs": -1, "spans": []}',
+    ROW % "0, null, 1", ROW % "0, 2, 1", ROW % "-1, 0, 1", ROW % "18446744073709551616, 0, 1", ROW % "0, 0, 1e400",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))
 def test_damaged_timeline_is_named(tmp_path, text):
     path = tmp_path / "timeline.json"
     path.write_text(text)

@@ -8,7 +8,7 @@ from tileiras_build.errors import InternalError, InvalidInput
 from tools import mutate_inputs
 from tools.mutate_inputs import KINDS, Input, Kind, Seeds, check_all, check_input, plan
 
-FEW = {"tileaa": 6, "tileas": 4, "ll": 4, "ptx": 2}
+FEW = {"tileaa": 6, "tileas": 4, "ll": 4, "ptx": 2, "cubin": 8, "build": 4}
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ from tileiras_build.bytecode.pack import pack_arguments
 from tileiras_build.bytecode.signature import Argument as NamedArgument
 from tileiras_build.bytecode.signature import Signature, render
 from tileiras_build.bytecode.source_names import make_portable, with_producer
-from tileiras_build.errors import InvalidInput, Location, nearest, words_of
+from tileiras_build.errors import InvalidInput, Location, described, nearest, words_of
 from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
 
@@ -204,7 +204,9 @@ def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
         sys.modules[full_name] = module  # dataclasses look their module up by name
         try:
             loader.exec_module(module)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise python_error(error, folder, Location(os.fspath(path))) from error
         yield module
 
@@ -328,7 +330,9 @@ def _export(case: Case, row: CaseRow, path) -> bytes:
             output_format="tileir_bytecode",
             bytecode_version=BYTECODE_VERSION,
         )
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise python_error(error, _folder_of(path), at_row, f"case {case.name!r}: ") from error
     return buffer.getvalue()
 
@@ -382,7 +386,15 @@ __all__ = [
 
 # ---- errors ------------------------------------------------------------------------------------------------------
 def python_error(error: BaseException, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
-    """What a Python failure says, at the deepest line below ``folder`` that took part in it."""
+    """What a Python failure says, at the deepest line below ``folder`` that took part in it; it may break while it is looked at."""
+    try:
+        return _python_error(error, folder, fallback, prefix)
+    except Exception:
+        message = f"{prefix}{described(error)}"
+        return InvalidInput("export", message, location=fallback, remedy="correct the kernel file")
+
+
+def _python_error(error: BaseException, folder: str, fallback: Location, prefix: str) -> InvalidInput:
     if isinstance(error, InvalidInput):
         return error
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "cuda":

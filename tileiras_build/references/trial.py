@@ -73,7 +73,9 @@ class _Caller:
     def call(self, word: str, function: Callable, argument: object) -> Any:
         try:
             return function(argument)
-        except (Exception, SystemExit) as error:  # who ends the process that compares would leave no word
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # who ends the process that compares would leave no word
             folder, prefix = os.path.dirname(os.path.realpath(self.path)), f"{word} of {self.row.name!r}: "
             problem = python_error(error, folder, self.place(word), prefix)
             raise InvalidInput("reference-raised", problem.message, location=problem.location) from error

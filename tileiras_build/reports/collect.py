@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..cpp_names import readable
-from ..errors import InvalidInput, Location
+from ..errors import MALFORMED, InvalidInput, Location
 from ..estimate.builds import Estimated, Problem, estimate_kernel
 from ..files import read_file
 from ..launch_manifest import read_launch_manifest
@@ -112,7 +112,7 @@ def _built_of(member: Member, problems: Problems, several: bool) -> Iterator[Bui
     document = read_document(path)
     try:
         found = list(_built_of_document(document, member, problems))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except MALFORMED as error:
         raise no_manifest(path, error) from None
     for one in found:
         yield replace(one, row=replace(one.row, library=member.library)) if several else one

@@ -75,7 +75,7 @@ def facts_name(inputs: Inputs) -> str:
 def _read(data: bytes | None) -> Facts | None:
     try:
         return None if data is None else msgspec.json.decode(data, type=Facts)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
 
 

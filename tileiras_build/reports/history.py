@@ -30,6 +30,7 @@ NUMBERS = (
     "size",
     "microseconds",
 )
+_LAST = 2.5e11  # seconds since 1970, in the last year that calendars know
 Values = tuple[int | float | None, ...]
 
 
@@ -136,12 +137,24 @@ def read_history(path: Path) -> History:
         found = msgspec.json.decode(read_file(path), type=History)
         if found.version != VERSION:
             raise ValueError(f"version {found.version}, expected {VERSION}")
-        if any(not 0 <= number < len(found.builds) for steps in found.rows.values() for number, _ in steps):
-            raise ValueError("a row is of no build")
+        _check(found)
         return found
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"this is not what an earlier report has said: {error}"
         raise InvalidInput("report-history", message, location=Location(str(path)), remedy="delete it") from None
+
+
+def _check(history: History) -> None:
+    """Raise ValueError for numbers that no report has written."""
+    for build in history.builds:
+        if not 0 <= build.when < _LAST:
+            raise ValueError(f"a build of the moment {build.when}")
+    for key, steps in history.rows.items():
+        numbers = [number for number, _ in steps]
+        if numbers != sorted(set(numbers)) or not set(numbers) <= set(range(len(history.builds))):
+            raise ValueError(f"the row {key!a} is of no build")
+        if any(values is not None and len(values) != len(NUMBERS) for _, values in steps):
+            raise ValueError(f"the row {key!a} has other numbers")
 
 
 def write_history(history: History, path: Path) -> None:

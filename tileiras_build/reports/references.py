@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import MALFORMED
 from ..estimate.builds import Problem
 
 # Of the files that the steps of scons verify write.
@@ -31,7 +32,7 @@ def references_of(cubin: Path) -> dict[str, Compared]:
         ptx = hashlib.sha256(cubin.with_suffix(".ptx").read_bytes()).hexdigest()
         kernels = found["kernels"] if found["ptx"] == ptx else []
         return {kernel["entry"]: _compared(kernel) for kernel in kernels}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, *MALFORMED):
         # Not verified, or by another version.
         return {}
 
@@ -49,7 +50,7 @@ def interpreted(cubin: Path, symbol: str) -> str | None:
         # A file that is older than the PTX is of what was there before.
         checks = json.loads(verified.read_bytes()) if _time(verified) >= _time(cubin.with_suffix(".ptx")) else []
         return next((_check(check) for check in checks if check["entry"] == symbol), None)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, *MALFORMED):
         return None
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, Literal, TextIO
+
+import msgspec
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file
+from ..launch_manifest import SharedMemory, Strict, converted, loaded
 from ..manifest_words import VERSION
 from ..targets import name_of
 from ..terminal import print_table
@@ -79,16 +81,33 @@ def read_manifest(path: Path) -> list[ResourceRow]:
         raise no_manifest(path, error) from None
 
 
+Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+
+
+class _Kernel(Strict, frozen=True):
+    """What tables show of a kernel."""
+
+    threads_per_cta: Number = 0
+    resources: dict[str, Number | None] = msgspec.field(default_factory=dict)
+    shared_memory: SharedMemory = SharedMemory()
+
+
+class _Manifest(Strict, frozen=True):
+    """A launch manifest, as far as tables show it."""
+
+    version: Literal[2]
+    target: str
+    kernels: dict[str, _Kernel]
+
+
 def read_document(path: Path) -> dict:
     """A launch manifest as it is; raises InvalidInput as ``read_manifest`` does."""
     data = read_file(path)
     try:
-        manifest = json.loads(data)
-        if manifest["version"] != VERSION:
-            raise ValueError(f"version {manifest['version']}, expected {VERSION}")
-        manifest["kernels"].items()
+        manifest = loaded(data)
+        converted(manifest, _Manifest, VERSION)
         return manifest
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise no_manifest(path, error) from None
 
 

@@ -138,15 +138,25 @@ def _holds(loop: range, other: range) -> bool:
     return loop != other and loop.start <= other.start and other.stop <= loop.stop
 
 
+_TIMEOUT = 120  # seconds; the largest kernels take some
+
+
 def disassemble(cubin: bytes, *options: str) -> str:
     """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] where it is not installed or refuses the cubin."""
     with scratch() as folder:
         path = folder / "k.cubin"
         path.write_bytes(cubin)
         command = [_find_nvdisasm(), "-c", *options, str(path)]
-        run = subprocess.run(command, capture_output=True, check=False, text=True, timeout=600)
+        try:
+            run = subprocess.run(
+                command, capture_output=True, check=False, text=True, errors="backslashreplace", timeout=_TIMEOUT
+            )
+        except subprocess.TimeoutExpired:
+            message = f"nvdisasm has not ended after {_TIMEOUT} seconds"
+            raise InvalidInput("nvdisasm", message, remedy="assemble the cubin again") from None
     if run.returncode:
-        raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {run.stderr.strip()}", remedy="assemble it again")
+        said = " ".join(run.stderr.split()) or f"status {run.returncode}"
+        raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {said}", remedy="assemble it again")
     return run.stdout
 
 

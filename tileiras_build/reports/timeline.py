@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from ..errors import InvalidInput, Location
 from ..files import read_file, write_files
@@ -22,6 +23,7 @@ from ..files import read_file, write_files
 VERSION = 1
 BUILT, FAILED, CACHED = "built", "failed", "cached"
 OUTCOMES = (BUILT, FAILED, CACHED)
+_LAST, _MOST = 2.5e11, 1 << 16  # seconds since 1970 of the last year that calendars know; lanes
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,32 @@ def read_timeline(path: Path) -> Timeline | None:
     if not path.exists():
         return None
     try:
-        content = json.loads(read_file(path))
-        if content["version"] != VERSION:
-            raise ValueError(f"version {content['version']}, expected {VERSION}")
-        return Timeline(content["start"], content["jobs"], [Span(*row) for row in content["spans"]])
-    except (ValueError, KeyError, TypeError) as error:
+        return _parse(read_file(path))
+    except (ValueError, RecursionError) as error:
         message = f"this is not the timeline of a build: {error}"
         raise InvalidInput("report-timeline", message, location=Location(str(path)), remedy="delete it") from None
+
+
+def _parse(data: bytes) -> Timeline:
+    """What is kept; raises ValueError in words."""
+    import msgspec
+
+    class Document(msgspec.Struct):
+        version: int
+        start: float
+        jobs: int
+        spans: list[tuple[str, str, str, int, float, float, Literal["built", "failed", "cached"]]]
+
+    found = msgspec.json.decode(data, type=Document)
+    if found.version != VERSION:
+        raise ValueError(f"version {found.version}, expected {VERSION}")
+    if not 0 <= found.start < _LAST or not 1 <= found.jobs <= _MOST:
+        raise ValueError(f"a build that began at {found.start} and had {found.jobs} jobs")
+    spans = [Span(*row) for row in found.spans]
+    for span in spans:
+        if not 0 <= span.start <= span.end < _LAST or not 0 <= span.lane < _MOST:
+            raise ValueError(f"{span.stage} of {span.kernel!a} ran on lane {span.lane} from {span.start} to {span.end}")
+    return Timeline(found.start, found.jobs, spans)
 
 
 def chrome_trace(spans: Iterable[Span]) -> dict:
