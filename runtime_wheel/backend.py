@@ -14,7 +14,6 @@ import tomllib
 from pathlib import Path
 
 from setuptools import build_meta
-from setuptools.build_meta import get_requires_for_build_sdist, get_requires_for_build_wheel
 
 __all__ = [
     "build_sdist", "build_wheel", "get_requires_for_build_sdist", "get_requires_for_build_wheel",
@@ -41,6 +40,18 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     else:
         shutil.copyfile(source, target)
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    """As setuptools does it, which reads the version from the modules: it is the first to be asked."""
+    copy_modules()
+    return build_meta.get_requires_for_build_wheel(config_settings)
+
+
+def get_requires_for_build_sdist(config_settings=None):
+    """As setuptools does it."""
+    copy_modules()
+    return build_meta.get_requires_for_build_sdist(config_settings)
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):

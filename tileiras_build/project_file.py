@@ -56,12 +56,20 @@ def _parse(data: bytes) -> dict[str, object]:
 
 
 def _text(name: str, value: object) -> str:
-    """A value as the command line has it."""
+    if (text := as_text(name, value)) is not None:
+        return text
+    remedy = "write text, a number, true or false, or a list of texts or numbers"
+    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} is none of these", remedy=remedy)
+
+
+def as_text(name: str, value: object) -> str | None:
+    """A value of the option ``name`` as the command line has it; None where no option is such a thing."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (str, int)):
         return str(value)
-    if isinstance(value, list) and all(isinstance(word, (str, int)) and not isinstance(word, bool) for word in value):
+    if isinstance(value, list | tuple) and all(
+        isinstance(word, (str, int)) and not isinstance(word, bool) for word in value
+    ):
         return (" " if name.endswith("_flags") else ",").join(map(str, value))
-    remedy = "write text, a number, true or false, or a list of texts or numbers"
-    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} is none of these", remedy=remedy)
+    return None

@@ -1,6 +1,8 @@
 """The wheel of the runtime alone: what is in it, what it brings, and launches without a compiler."""
 
+import shutil
 import subprocess
+import sys
 import tomllib
 import zipfile
 from importlib import metadata
@@ -49,6 +51,21 @@ def test_the_wheel_has_them_and_shares_no_file_with_the_compilers():
 
 def test_both_wheels_have_the_projects_version():
     assert [fresh_environment.wheel(name).name.split("-")[1] for name in ("runtime_wheel", ".")] == [__version__] * 2
+
+
+@pytest.mark.parametrize("hook", ["get_requires_for_build_wheel", "get_requires_for_build_sdist"])
+def test_a_clean_clone_is_asked_what_it_needs_first(tmp_path, hook):
+    """pip does, in an environment of its own, before it builds anything: nothing is copied then."""
+    pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
+    copied = shutil.ignore_patterns(
+        "*.egg-info", "__pycache__", "build", *SETTINGS["tool"]["tileiras-build-runtime"]["modules"]
+    )
+    shutil.copytree(ROOT / "runtime_wheel", tmp_path / "runtime_wheel", ignore=copied)
+    (tmp_path / "tileiras_build").symlink_to(ROOT / "tileiras_build")
+    (tmp_path / "LICENSE").symlink_to(ROOT / "LICENSE")
+    script = f"import sys; sys.path.insert(0, '.'); import backend; print('needs', backend.{hook}())"
+    said = fresh_environment.run([sys.executable, "-c", script], tmp_path / "runtime_wheel")
+    assert said.splitlines()[-1] == "needs []"
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import NoReturn
 
@@ -10,17 +12,43 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Variables import Variables
 
-from ..errors import TileirasError
-from ..project_file import read_table
+from ..errors import InvalidInput, TileirasError
+from ..project_file import as_text, read_table
 from ..project_options import CHECKS, DEFAULTS, OPTIONS
 from ..terminal import coloured
 from .reading import READING
 
 _made: list[Variables] = []  # of this run, with what the project has added to them
+_GIVEN = "TILEIRAS_GIVEN"  # of an environment: the options that it was made with, as texts
+
+
+class BuildVariables(Variables):
+    """The options, whose values in an environment are those that it was made with, then those of the command line and defaults."""
+
+    def Update(self, env, args: Mapping[str, str] | None = None) -> None:
+        """Give ``env`` all values, each checked. Ends SCons with one sentence where one cannot be."""
+        if _GIVEN not in env:
+            try:
+                env[_GIVEN] = {name: text_of(name, env[name]) for name in DEFAULTS if env.get(name) is not None}
+            except TileirasError as error:
+                fail(error)
+        super().Update(env, {**(self.args if args is None else args), **env[_GIVEN]})
+
+
+def text_of(name: str, value: object) -> str:
+    """What an environment says of an option, as the command line would; raises InvalidInput[option-value]."""
+    text = value.get_internal_path() if isinstance(value, SCons.Node.FS.Base) else as_text(name, value)
+    if text is None and isinstance(value, os.PathLike):
+        text = os.fspath(value)
+    if isinstance(text, str):
+        return text
+    message = f"{name} of an environment is a {type(value).__name__}, which no option is"
+    raise InvalidInput("option-value", message, remedy="give text, a number, True or False, or a list of them")
 
 
 def variables(arguments: dict[str, str]) -> Variables:
-    """The options for ``Environment(variables=…)``; ``arguments`` is SCons' ARGUMENTS. A project may add its own.
+    """The options for ``Environment(variables=…)``; ``arguments`` is SCons' ARGUMENTS. A project may add its own. What the
+    environment is made with (``Environment(…, opt=1)``) goes before both.
 
     Ends SCons with one sentence where pyproject.toml has a key or a value that is none of these options'.
     """
@@ -28,7 +56,7 @@ def variables(arguments: dict[str, str]) -> Variables:
         project = project_defaults()
     except TileirasError as error:
         fail(error)
-    result = Variables(args=arguments)
+    result = BuildVariables(args=arguments)
     rows = [(row.name, row.help, project.get(row.name, row.default), _validator) for row in OPTIONS]
     result.AddVariables(*rows)
     _made.append(result)
@@ -50,10 +78,7 @@ def complete(env) -> None:
     """Give ``env`` the options that it has no value for, as if it had been made with ``variables``."""
     if all(name in env for name in DEFAULTS):
         return
-    given = {name: env[name] for name in DEFAULTS if name in env}
     variables(SCons.Script.ARGUMENTS).Update(env)
-    for name, value in given.items():
-        env[name] = value
 
 
 def known_variables() -> list[Variables]:

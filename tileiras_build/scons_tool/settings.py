@@ -16,6 +16,7 @@ from ..project_options import CHOICES, choice, yes_no
 from ..project_options import DEFAULTS as BUILD_DEFAULTS
 from ..targets import Target, parse_targets
 from ..tilecpp.flags import split_flags
+from .build_options import text_of
 from .reading import READING
 
 DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
@@ -62,6 +63,7 @@ def read_settings(env, **given: object) -> Settings:
     """The settings of a construction environment; ``given`` (sm="90", None = not given) win. Raises InvalidInput."""
     option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
     option |= {name: value for name, value in given.items() if value is not None}
+    option |= {name: text_of(name, option[name]) for name in BUILD_DEFAULTS}
     targets = tuple(parse_targets(option["sm"]))
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
     choices = {name: choice(name, option[name]) for name in CHOICES}
