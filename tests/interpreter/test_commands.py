@@ -55,11 +55,18 @@ def test_verify_silences_findings(monkeypatch, capsys):
     (["--entry", "other"], "no entry 'other'"),
     (["--grid", "0"], "the grid '0'"),
     (["--arg", "f32:300"], "the arguments fill 3"),
-    (["--seed", "1", "--grid", "99"], "index-outside"),
 ])  # fmt: skip
 def test_wrong_launches_are_refused(arguments, message, capsys):
     assert main(["run", VECTOR_ADD, *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_blocks_whose_tiles_are_outside_change_nothing(capsys):
+    printed = []
+    for grid in ("2", "99"):
+        assert main(["run", VECTOR_ADD, "--seed", "1", "--grid", grid]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
 
 
 def test_asm_writes_what_dis_prints(tmp_path, capsys):

@@ -88,7 +88,10 @@ def get_index_space_shape(frame: Frame, op: GetIndexSpaceShapeOp):
 
 
 def coordinates(frame: Frame, op, view: View) -> list[np.ndarray]:
-    """Per tile dimension, the coordinates of its elements along the tensor dimension it lies on."""
+    """Per tile dimension, the coordinates of its elements along the tensor dimension it lies on.
+
+    Indices are unsigned and places have no width: a tile of any other index than those of the index space is outside.
+    """
     found = []
     for dim, (size, index) in enumerate(zip(view.type.tile_shape, op.index)):
         values = np.asarray(to_int64(frame.get(index), element_of(index), False)).astype(object)
@@ -96,22 +99,8 @@ def coordinates(frame: Frame, op, view: View) -> list[np.ndarray]:
             found.append(values.reshape(-1))
         else:
             origin = int(values) * view.step(dim)
-            if not isinstance(view.type, GatherScatterViewType):
-                _check_index(op, view, dim, origin)
             found.append(origin + np.arange(size).astype(object))
     return found
-
-
-def _check_index(op, view: View, dim: int, origin: int) -> None:
-    """A tile begins inside of its tensor: an index outside of the index space is undefined behavior."""
-    size = view.tensor.shape[view.type.dim_map[dim]]
-    if origin >= size:
-        raise fault(
-            op,
-            "index-outside",
-            f"index {origin // view.step(dim)} along dimension {dim} is outside of the "
-            f"index space: the tensor has size {size} and tiles are {view.step(dim)} apart",
-        )
 
 
 def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:

@@ -15,20 +15,24 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
 }
 // ==>
 !memref0 = !nv_tileaa.memref<f32, [?], [1]>
-!view0 = !nv_tileaa.tiled_view<strided, !memref0, tile = [32], dim_map = [0], steps = [32], sparse = -1, padding = none>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64], dim_map = [0], steps = [64], sparse = -1, padding = none>
+!view1 = !nv_tileaa.tiled_view<strided, !memref0, tile = [32], dim_map = [0], steps = [32], sparse = -1, padding = none>
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<sm_90 = {num_cta_in_cga = 2}>, num_ctas = 2 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32):
   %0 = nv_tileas.get_cta_rank : i32
   %m = nv_tileas.make_memref %p sizes(%n) : (!nv_tileaa.ptr<f32>, i32) -> !memref0
   %b = nv_tileas.get_program_id {axis = 0 : i32} : i32
-  %1 = arith.constant 2 : i32
-  %2 = arith.muli %b, %1 : i32
-  %3 = arith.addi %2, %0 : i32
-  %4 = nv_tileas.block_tile %m : (!memref0) -> !view0
-  %x, %t = nv_tileas.tiled_load %4 coords(%3) {mem_semantic = "weak"} : (!view0, i32) -> (tensor<32xf32>, !nv_tileaa.mem_token)
+  %v = nv_tileas.block_tile %m : (!memref0) -> !view0
+  %1 = nv_tileas.get_tile_count %v : (!view0) -> i32
+  %2 = arith.minui %b, %1 : i32
+  %3 = arith.constant 2 : i32
+  %4 = arith.muli %2, %3 : i32
+  %5 = arith.addi %4, %0 : i32
+  %6 = nv_tileas.block_tile %m : (!memref0) -> !view1
+  %x, %t = nv_tileas.tiled_load %6 coords(%5) {mem_semantic = "weak", index_checks = array<i32: 1>} : (!view1, i32) -> (tensor<32xf32>, !nv_tileaa.mem_token)
   %c = arith.constant dense<2.000000e+00> : tensor<32xf32>
   %y = nv_tileas.mulf %x, %c : tensor<32xf32>
-  %u = nv_tileas.tiled_store %4, %y coords(%3) {mem_semantic = "weak"} : (!view0, tensor<32xf32>, i32) -> !nv_tileaa.mem_token
+  %u = nv_tileas.tiled_store %6, %y coords(%5) {mem_semantic = "weak", index_checks = array<i32: 1>} : (!view1, tensor<32xf32>, i32) -> !nv_tileaa.mem_token
   nv_tileaa.return
 }
 

@@ -42,8 +42,8 @@ nv_tileaa.func @k {
   %5 = arith.muli %end, %4 : i32
   %sum = nv_tileas.for %3, %5, %one initial(%acc) : (i32, i32, i32, tensor<128x256xf32>) -> tensor<128x256xf32> {
   ^bb0(%k: i32, %c: tensor<128x256xf32>):
-    %x, %t0 = nv_tileas.tiled_load %0 coords(%zero, %k) {mem_semantic = "weak"} : (!view1, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
-    %y, %t1 = nv_tileas.tiled_load %1 coords(%k, %zero) {mem_semantic = "weak"} : (!view3, i32, i32) -> (tensor<64x256xf16>, !nv_tileaa.mem_token)
+    %x, %t0 = nv_tileas.tiled_load %0 coords(%zero, %k) {mem_semantic = "weak", index_checks = array<i32: 2, 2>} : (!view1, i32, i32) -> (tensor<128x64xf16>, !nv_tileaa.mem_token)
+    %y, %t1 = nv_tileas.tiled_load %1 coords(%k, %zero) {mem_semantic = "weak", index_checks = array<i32: 2, 2>} : (!view3, i32, i32) -> (tensor<64x256xf16>, !nv_tileaa.mem_token)
     %d = nv_tileas.dot %x, %y, %c : (tensor<128x64xf16>, tensor<64x256xf16>, tensor<128x256xf32>) -> tensor<128x256xf32>
     nv_tileas.continue %d : (tensor<128x256xf32>) -> ()
   }

@@ -10,7 +10,9 @@ encodings, and layout changes, scratch memory and barriers are operations and at
     ragged                          bounds allow single elements only where a tile ends the tensor; vectors elsewhere
     late                            each access of a load where its elements are used, with the next one under way
     whole                           a load's other way through the code, without bounds, for a tile inside the tensor
-    in_bounds                       dimensions along which no element can be outside the tensor
+    in_bounds                       dimensions along which tiles end where the tensor ends: a tile of the tensor is whole
+    index_checks                    what is asked of each tile index: nothing (0: it is proven to be one of the tensor's), whether
+                                    it is past the end (1), also whether it is below zero (2)
     atom, warps                     the mma row of a dot and how warps divide m, n and batch
     tma, warpgroup                  a tile that TMA fetches ahead of time; the wgmma row of a dot
     producer_warps                  warps of a kernel that only fetch tiles or issue products, numbered after those that compute

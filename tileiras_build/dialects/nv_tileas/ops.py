@@ -22,11 +22,13 @@ KEPT = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
 SCRATCH: Declared = {"scratch_bytes": I32.optional(), "scratch_offset": I32.optional(), "sync_before": FLAG}
 # Where storage of the kernel's life lies.
 STORAGE: Declared = {"shared_offset": I32.optional()}
-# Elements per access; ``ragged``: single ones where a tile ends the tensor; dimensions that stay inside the tensor.
+# Elements per access; ``ragged``: single ones where a tile ends the tensor; dimensions along which no tile ends it in part.
 WIDTH: Declared = {"vector": I32.optional()}
 # Along which dimension of a tile of pointers they follow each other; none: the last.
 ALONG: Declared = WIDTH | {"fastest": I32.optional()}
-ELEMENTS: Declared = WIDTH | {"ragged": FLAG, "in_bounds": BOOLS.optional()}
+# What is asked of each tile index (``analysis/index_ranges.py:Check``); without it, everything.
+INDICES: Declared = {"index_checks": I32S.optional()}
+ELEMENTS: Declared = WIDTH | INDICES | {"ragged": FLAG, "in_bounds": BOOLS.optional()}
 # The instruction that a copy through shared memory or a reduction in memory is made by; none is the plain one.
 LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
 ATOM, ATOM_LOOP = "atom", "atom.cas"
@@ -246,7 +248,7 @@ AsyncTiledTmaLoadOp = define(
     "",
     "copy a tile of a view to a stage; its mbarrier counts the bytes",
     pure=False,
-    attributes={"multicast": I32.optional()},
+    attributes=INDICES | {"multicast": I32.optional()},
     facts=Facts(Layouts.NONE, Effect.COPY),
 )
 AsyncTiledTmaStoreOp = define(
@@ -256,7 +258,10 @@ AsyncTiledTmaStoreOp = define(
     "a tile goes to the operation's shared memory, and from there by copies of one thread to its place in the tensor; "
     "in ``parts``, a group each, of which so many as there are ``slots`` are in shared memory at once",
     pure=False,
-    attributes=SCRATCH | COPIED | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
+    attributes=SCRATCH
+    | COPIED
+    | INDICES
+    | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
     facts=Facts(Layouts.OWN, Effect.WRITE | Effect.COPY),
 )
 AsyncTmaStoreWaitOp = define(

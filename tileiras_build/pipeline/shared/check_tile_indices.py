@@ -3,8 +3,9 @@
 In:    an nv_tileaa module, as the first edge leaves it.
 Out:   before each access to a partition or strided view, one nv_tileaa.assert for each dimension, at the access's
        source line. The rest is unchanged.
-Sound: an index at or beyond the number of tiles is undefined behavior (Tile IR, partition view: "indices must be
-       in-bounds"); tiles that stick out of the tensor at its end are not, and pass.
+Sound: an index below zero, or at or beyond the number of tiles, names a tile outside of the tensor: padding is loaded and
+       nothing is stored, which a program seldom means (Tile IR, partition view: "indices must be in-bounds"); tiles that
+       stick out of the tensor at its end are inside, and pass.
 
 Accesses through pointers have no view whose bounds could be checked; compute-sanitizer finds those that leave memory.
 """

@@ -36,6 +36,7 @@ from .pack_fp4 import PackFp4
 from .pair_ctas import PairCtas
 from .park_rows import ParkRows
 from .pipeline_loads import PipelineLoads
+from .prove_indices import ProveIndices
 from .select_async import SelectAsync
 from .sequence_products import SequenceProducts
 from .specialize_warps import SpecializeWarps
@@ -45,6 +46,7 @@ from .store_by_tma import StoreByTma
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
     HoistViews,  # before all that asks whether two views are one
+    ProveIndices,  # after HoistViews: a tensor has one memory reference; before all that copies accesses or computes their indices anew
     LegalizeDot,  # before layouts: it changes the types of operands
     PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
     DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's

@@ -186,7 +186,7 @@ class FetchingAgent(AgentSlice):
         load = fetch.load
         coords = [self.value(coord) for coord in load.coords]
         operands = [load.view, fetch.descriptor, coords, fetch.buffer, stages.pipeline, tokens[stages]]
-        insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(load)))
+        insert(AsyncTiledTmaLoadOp.make(operands, [], location_of(load), index_checks=load.index_checks))
 
     def _bring(self, resident: Resident, insert: Insert, tokens: Tokens) -> None:
         """A left operand that stays, once its last one is done with."""

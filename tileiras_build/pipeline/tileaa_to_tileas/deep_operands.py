@@ -12,9 +12,11 @@ from ...dialects.definition import TableOperation
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.index_ranges import Check
 from ..analysis.memory_access import ViewFacts
 from ..shared.accessors import row, tile_type
 from ..shared.element_types import element_of
+from .scaled_indices import ask_of_end
 
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
 
@@ -85,7 +87,10 @@ def _cut_view(operand: DeepOperand, factor: int) -> None:
     tile, steps = list(old.tile), list(old.steps)
     tile[dim], steps[dim] = tile[dim] // factor, steps[dim] // factor
     # Where an old tile stuck out, a new one may lie outside.
-    kind = old.kind.data if ViewFacts(load.view, AxisAnalysis()).in_bounds()[dim] else "strided"
+    kind = old.kind.data
+    if not ViewFacts(load.view, AxisAnalysis()).in_bounds()[dim]:
+        kind = "strided"
+        ask_of_end(load, [dim], instead_of=Check.NONE)
     type = TiledViewType.of(kind, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     made = BlockTileOp.make([view.operands[0]], [type], dict(view.attributes))
     view.parent.insert_op_after(made, view)

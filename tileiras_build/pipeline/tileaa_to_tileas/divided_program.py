@@ -22,10 +22,12 @@ from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.cta_split import VIEW_ACCESSES, Division, part_type, relate
+from ..analysis.index_ranges import Check
 from ..analysis.memory_access import ViewFacts
 from ..shared.accessors import block_of, expect, given, owner, row, tile_type, type_of
 from .divisions import divided_dim
-from .inserted import binary, constant, constant_i32, equal, insert_before
+from .inserted import binary, constant, constant_i32, equal, insert_before, inserter
+from .scaled_indices import ask_of_end, kept_index, times
 
 SplatOp, BlockTileOp, IfOp, YieldOp, CreateTokenOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("splat", "block_tile", "if", "yield", "create_mem_token")
@@ -99,6 +101,7 @@ class DividedProgram:
         kind = old.kind.data
         if kind == "partition" and not ViewFacts(op.view, AxisAnalysis()).in_bounds()[dim]:
             kind = "strided"  # a tile begins inside its tensor, but its second half may not
+            ask_of_end(op, [dim], instead_of=Check.NONE)
         tile, steps = list(old.tile), list(old.steps)
         tile[dim] //= self.ctas
         if kind != "gather":
@@ -114,10 +117,10 @@ class DividedProgram:
     def _move(self, op: TableOperation, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
         index = [name for name, _ in op.operand_groups].index("coords") + dim
-        coord, type = op.operands[index], type_of(op.operands[index], IntegerType)
-        scaled = insert_before(binary(arith.MuliOp, coord, insert_before(constant(factor, type), op)), op)
-        start = self._times_rank(per_rank, type, op)
+        scaled = times(kept_index(op, dim, inserter(op)), factor, inserter(op))
+        start = self._times_rank(per_rank, type_of(scaled, IntegerType), op)
         op.operands[index] = insert_before(binary(arith.AddiOp, scaled, start), op)
+        ask_of_end(op, [dim], instead_of=Check.ANY)
 
     def _once(self, op: Operation) -> None:
         """A tile that every CTA has: the first one writes it."""

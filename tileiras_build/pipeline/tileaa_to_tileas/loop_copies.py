@@ -126,7 +126,13 @@ def _copy(
     copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue
 ) -> TableOperation:
     load = copied.load
-    told = {"in_bounds": load.in_bounds, "layout": copied.copied, "vector": copied.vector, "ragged": copied.ragged}
+    told = {
+        "in_bounds": load.in_bounds,
+        "index_checks": load.index_checks,
+        "layout": copied.copied,
+        "vector": copied.vector,
+        "ragged": copied.ragged,
+    }
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)
 
 

@@ -14,6 +14,7 @@ from ...dialects.facts import acts_outside
 from ...dialects.ir import erase, walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.budget import two_stages_fit
+from ..analysis.index_ranges import Check
 from ..analysis.operand_chains import kernel_of, load_behind, runs_free, runs_to_its_end, source_load
 from ..job import Job
 from ..shared.accessors import block_of, row, tile_type
@@ -21,6 +22,7 @@ from ..shared.element_types import element_of
 from ..shared.optimization_hints import occupancy
 from .deep_operands import DeepOperand, deep_operand, k_dim_of, shorter
 from .inserted import Insert, appender, binary, constant_i32, insert_before, inserter
+from .scaled_indices import ask_of_end, kept_index, times
 
 # Bytes along k of an instruction of the tensor cores. Shorter lines along k are fetched in more and smaller pieces than the
 # copies are worth.
@@ -100,12 +102,13 @@ class _Nested:
 
     def _start(self, operand: DeepOperand, before: Insert) -> SSAValue:
         """The number, in steps, of the first one."""
-        return before(binary(arith.MuliOp, operand.load.coords[operand.k_dim], before(constant_i32(self.factor))))
+        return times(kept_index(operand.load, operand.k_dim, before), self.factor, before)
 
     def _load(self, index: int, at: SSAValue, add: Insert) -> SSAValue:
         operand, chain = self.loaded[index]
         load = row(operand.load.clone())
         load.operands[[name for name, _ in load.operand_groups].index("coords") + operand.k_dim] = at
+        ask_of_end(load, [operand.k_dim], instead_of=Check.ANY)
         k_dims, current = {}, load.value
         ops: list[Operation] = [load]
         for link in chain:

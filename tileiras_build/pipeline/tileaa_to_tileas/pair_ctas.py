@@ -41,6 +41,7 @@ from ...layouts import SharedLayout, matrix_operand
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.tensor_memory import MOST_COLUMNS, ROWS
 from ..analysis.budget import most_stages
+from ..analysis.index_ranges import Check
 from ..analysis.memory_access import VECTOR_BYTES
 from ..analysis.operand_chains import kernel_of
 from ..analysis.rank_dependence import depends_on_rank
@@ -48,7 +49,8 @@ from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import given, parent, row
-from .inserted import binary, constant_i32, insert_before
+from .inserted import binary, insert_before, inserter
+from .scaled_indices import ask_of_end, kept_index, times
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
@@ -159,11 +161,11 @@ def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
     old, descriptor = load.view.type, load.desc.owner
     tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.box)
     steps[dim] = tile[dim]
-    coord = load.coords[dim]
+    insert = inserter(load)
     index = [name for name, _ in load.operand_groups].index("coords") + dim
-    factor = insert_before(constant_i32(old.steps[dim] // tile[dim]), load)
-    scaled = insert_before(binary(arith.MuliOp, coord, factor), load)
-    load.operands[index] = insert_before(binary(arith.AddiOp, scaled, _rank(load)), load)
+    scaled = times(kept_index(load, dim, insert), old.steps[dim] // tile[dim], insert)
+    load.operands[index] = insert(binary(arith.AddiOp, scaled, _rank(load)))
+    ask_of_end(load, [dim], instead_of=Check.ANY)
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])
     swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"

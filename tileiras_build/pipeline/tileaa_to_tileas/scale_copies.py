@@ -14,6 +14,7 @@ from ...layouts.linear_layout import memory_bits
 from ...layouts.tensor_memory import COPIED_WORDS, LANES
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import scale_columns
+from ..analysis.index_ranges import Check
 from ..analysis.kinds import is_pure
 from ..analysis.memory_access import SECTOR_BYTES, VECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import ScalarSlice, runs_free, source_load
@@ -24,6 +25,7 @@ from .chain_layouts import forwarded, with_layout
 from .copied_loads import movable
 from .inserted import Insert
 from .layout_rules import operand_layout
+from .scaled_indices import ask_of_end
 
 FIRST_SCALE = 3  # operand of a product
 
@@ -43,7 +45,10 @@ class ScaleCopy:
         attributes = {**load.attributes, **location_of(load)}
         types = [with_layout(load.value.type, layout)]
         told: dict[str, Any] = {"vector": VECTOR_BYTES, "in_bounds": [False] * len(coords)}
-        value = insert(type(load).make([load.view, coords, None], types, attributes, **told))
+        made = type(load).make([load.view, coords, None], types, attributes, **told)
+        # Tiles are loaded ahead, also behind the loop's end.
+        ask_of_end(made, range(len(coords)), instead_of=Check.NONE)
+        value = insert(made)
         for link in self.chain:
             if link.name != "nv_tileas.convert_layout":
                 layout = forwarded(row(link), layout)

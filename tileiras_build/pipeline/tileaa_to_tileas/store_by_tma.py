@@ -212,7 +212,14 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> TableOperation:
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     types, where = [op.result_token.type], location_of(op)
     made = AsyncTiledTmaStoreOp.make(
-        operands, types, where, placement=box.placement, parts=parts, slots=slots, copy_atom=atom
+        operands,
+        types,
+        where,
+        placement=box.placement,
+        parts=parts,
+        slots=slots,
+        copy_atom=atom,
+        index_checks=op.index_checks,
     )
     block_of(op).insert_op_before(made, op)
     op.result_token.replace_all_uses_with(made.result_token)

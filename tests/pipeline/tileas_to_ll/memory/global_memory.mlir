@@ -82,43 +82,49 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %3 = llvm.and %1, %2 : i32
     %4 = llvm.mlir.constant(2 : i32) : i32
     %5 = llvm.shl %3, %4 : i32
-    %6 = llvm.mlir.constant(128 : i32) : i32
-    %7 = llvm.mlir.constant(0 : i32) : i32
-    %8 = llvm.mlir.constant(1 : i32) : i32
-    %9 = llvm.mlir.constant(3 : i32) : i32
-    %10 = llvm.mul %a2, %6 : i32
-    %11 = llvm.add %10, %6 : i32
-    %12 = llvm.icmp "sle" %11, %a1 : i32
-    llvm.cond_br %12, ^bb1, ^bb2
+    %6 = llvm.mlir.constant(127 : i32) : i32
+    %7 = llvm.mlir.constant(128 : i32) : i32
+    %8 = llvm.mlir.constant(0 : i32) : i32
+    %9 = llvm.mlir.constant(1 : i32) : i32
+    %10 = llvm.mlir.constant(3 : i32) : i32
+    %11 = llvm.add %a1, %6 : i32
+    %12 = llvm.udiv %11, %7 : i32
+    %13 = nvvm.intr.umin %a2, %12 : i32
+    %14 = llvm.mul %13, %7 : i32
+    %15 = llvm.sub %a1, %14 : i32
+    %16 = llvm.icmp "sle" %7, %15 : i32
+    llvm.cond_br %16, ^bb1, ^bb2
   ^bb1:
-    %13 = llvm.add %10, %5 : i32
-    %14 = llvm.sext %13 : i32 to i64
-    %15 = llvm.getelementptr %a0[%14] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %16 = nvvm.ld %15 {space = "global"} : (!llvm.ptr<1>) -> !llvm.struct<(f32, f32, f32, f32)>
-    %17 = llvm.extractvalue %16[0] : !llvm.struct<(f32, f32, f32, f32)>
-    %18 = llvm.extractvalue %16[1] : !llvm.struct<(f32, f32, f32, f32)>
-    %19 = llvm.extractvalue %16[2] : !llvm.struct<(f32, f32, f32, f32)>
-    %20 = llvm.extractvalue %16[3] : !llvm.struct<(f32, f32, f32, f32)>
-    llvm.br ^bb3(%17, %18, %19, %20 : f32, f32, f32, f32)
+    %17 = llvm.add %14, %5 : i32
+    %18 = llvm.sext %17 : i32 to i64
+    %19 = llvm.getelementptr %a0[%18] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %20 = nvvm.ld %19 {space = "global"} : (!llvm.ptr<1>) -> !llvm.struct<(f32, f32, f32, f32)>
+    %21 = llvm.extractvalue %20[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %22 = llvm.extractvalue %20[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %23 = llvm.extractvalue %20[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %24 = llvm.extractvalue %20[3] : !llvm.struct<(f32, f32, f32, f32)>
+    llvm.br ^bb3(%21, %22, %23, %24 : f32, f32, f32, f32)
   ^bb2:
-    %21 = llvm.add %10, %5 : i32
-    %22 = llvm.sub %a1, %21 : i32
-    %23 = llvm.icmp "slt" %7, %22 : i32
-    %24 = llvm.sext %21 : i32 to i64
-    %25 = llvm.getelementptr %a0[%24] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %26 = nvvm.ld %25 predicate(%23) {fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %27 = llvm.icmp "slt" %8, %22 : i32
-    %28 = nvvm.ld %25 predicate(%27) {offset = 4 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %29 = llvm.icmp "slt" %4, %22 : i32
-    %30 = nvvm.ld %25 predicate(%29) {offset = 8 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %31 = llvm.icmp "slt" %9, %22 : i32
-    %32 = nvvm.ld %25 predicate(%31) {offset = 12 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    llvm.br ^bb3(%26, %28, %30, %32 : f32, f32, f32, f32)
-  ^bb3(%33: f32, %34: f32, %35: f32, %36: f32):
-    %37 = llvm.add %10, %5 : i32
-    %38 = llvm.sext %37 : i32 to i64
-    %39 = llvm.getelementptr %a0[%38] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    nvvm.st %39 values(%33, %34, %35, %36) {space = "global"} : (!llvm.ptr<1>, f32, f32, f32, f32) -> ()
+    %25 = llvm.add %14, %5 : i32
+    %26 = llvm.sub %a1, %25 : i32
+    %27 = llvm.icmp "slt" %8, %26 : i32
+    %28 = llvm.sext %25 : i32 to i64
+    %29 = llvm.getelementptr %a0[%28] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %30 = nvvm.ld %29 predicate(%27) {fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %31 = llvm.icmp "slt" %9, %26 : i32
+    %32 = nvvm.ld %29 predicate(%31) {offset = 4 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %33 = llvm.icmp "slt" %4, %26 : i32
+    %34 = nvvm.ld %29 predicate(%33) {offset = 8 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %35 = llvm.icmp "slt" %10, %26 : i32
+    %36 = nvvm.ld %29 predicate(%35) {offset = 12 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    llvm.br ^bb3(%30, %32, %34, %36 : f32, f32, f32, f32)
+  ^bb3(%37: f32, %38: f32, %39: f32, %40: f32):
+    %41 = llvm.mul %a2, %7 : i32
+    %42 = llvm.icmp "ult" %a2, %12 : i32
+    %43 = llvm.add %41, %5 : i32
+    %44 = llvm.sext %43 : i32 to i64
+    %45 = llvm.getelementptr %a0[%44] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    nvvm.st %45 values(%37, %38, %39, %40) predicate(%42) {space = "global"} : (!llvm.ptr<1>, f32, f32, f32, f32, i1) -> ()
     llvm.return
   }
 }

@@ -51,72 +51,80 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %20 = llvm.mlir.constant(8192 : i32) : i32
     %21 = llvm.mlir.constant(16 : i32) : i32
     %22 = llvm.mlir.constant(4096 : i32) : i32
-    %23 = llvm.mlir.constant(64 : i32) : i32
-    %24 = llvm.sext %a3 : i32 to i64
+    %23 = llvm.mlir.constant(31 : i32) : i32
+    %24 = llvm.mlir.constant(63 : i32) : i32
+    %25 = llvm.mlir.constant(64 : i32) : i32
+    %26 = llvm.sext %a3 : i32 to i64
     llvm.cond_br %4, ^bb1, ^bb2
   ^bb1:
-    %25 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %26 = builtin.unrealized_conversion_cast %25 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %27 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %28 = builtin.unrealized_conversion_cast %7 : i32 to index
-    nvgpu.mbarrier.init %26[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %29 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %30 = builtin.unrealized_conversion_cast %29 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %30[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %31 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %27 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %28 = builtin.unrealized_conversion_cast %27 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %29 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %30 = builtin.unrealized_conversion_cast %7 : i32 to index
+    nvgpu.mbarrier.init %28[%29], %30 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %31 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
     %32 = builtin.unrealized_conversion_cast %31 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %33 = builtin.unrealized_conversion_cast %10 : i32 to index
-    nvgpu.mbarrier.init %32[%27], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %34 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %35 = builtin.unrealized_conversion_cast %34 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %35[%27], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %32[%29], %30 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %33 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %35 = builtin.unrealized_conversion_cast %10 : i32 to index
+    nvgpu.mbarrier.init %34[%29], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %37 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %37[%29], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
     llvm.cond_br %17, ^bb3, ^bb8
   ^bb3:
-    %36 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
-    %37 = llvm.extractvalue %36[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %37, ^bb4, ^bb7
+    %38 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
+    %39 = llvm.extractvalue %38[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %39, ^bb4, ^bb7
   ^bb4:
     nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
-    %38 = llvm.add %19, %20 : i32
-    %39 = llvm.add %38, %21 : i32
-    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
-    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %42 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %43 = builtin.unrealized_conversion_cast %7 : i32 to i1
+    %40 = llvm.add %19, %20 : i32
+    %41 = llvm.add %40, %21 : i32
+    %42 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
+    %43 = builtin.unrealized_conversion_cast %42 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %44 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %45 = builtin.unrealized_conversion_cast %7 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %44 = nvgpu.mbarrier.try_wait.parity %41[%42], %43 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %44, ^bb6, ^bb5
+    %46 = nvgpu.mbarrier.try_wait.parity %43[%44], %45 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %46, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    %45 = llvm.inttoptr %38 : i32 to !llvm.ptr<3>
-    %46 = builtin.unrealized_conversion_cast %45 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %47 = builtin.unrealized_conversion_cast %22 : i32 to index
-    nvgpu.mbarrier.arrive.expect_tx %46[%42], %47 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %48 = llvm.mul %a1, %14 : i32
-    %49 = llvm.mul %a4, %23 : i32
-    %50 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
-    %51 = builtin.unrealized_conversion_cast %50 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
-    %52 = builtin.unrealized_conversion_cast %48 : i32 to index
-    %53 = builtin.unrealized_conversion_cast %49 : i32 to index
-    nvgpu.tma.async.load %0[%52, %53], %46[%42] to %51 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
+    %47 = llvm.inttoptr %40 : i32 to !llvm.ptr<3>
+    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %49 = builtin.unrealized_conversion_cast %22 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %48[%44], %49 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %50 = llvm.add %a2, %23 : i32
+    %51 = llvm.udiv %50, %14 : i32
+    %52 = nvvm.intr.umin %a1, %51 : i32
+    %53 = llvm.mul %52, %14 : i32
+    %54 = llvm.add %a1, %24 : i32
+    %55 = llvm.udiv %54, %25 : i32
+    %56 = nvvm.intr.umin %a4, %55 : i32
+    %57 = llvm.mul %56, %25 : i32
+    %58 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
+    %59 = builtin.unrealized_conversion_cast %58 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
+    %60 = builtin.unrealized_conversion_cast %53 : i32 to index
+    %61 = builtin.unrealized_conversion_cast %57 : i32 to index
+    nvgpu.tma.async.load %0[%60, %61], %48[%44] to %59 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
     llvm.br ^bb11
   ^bb7:
     llvm.br ^bb11
   ^bb8:
-    %54 = llvm.add %19, %20 : i32
-    %55 = llvm.inttoptr %54 : i32 to !llvm.ptr<3>
-    %56 = builtin.unrealized_conversion_cast %55 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %57 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %58 = builtin.unrealized_conversion_cast %3 : i32 to i1
+    %62 = llvm.add %19, %20 : i32
+    %63 = llvm.inttoptr %62 : i32 to !llvm.ptr<3>
+    %64 = builtin.unrealized_conversion_cast %63 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %65 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %66 = builtin.unrealized_conversion_cast %3 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %59 = nvgpu.mbarrier.try_wait.parity %56[%57], %58 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %59, ^bb10, ^bb9
+    %67 = nvgpu.mbarrier.try_wait.parity %64[%65], %66 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %67, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
     llvm.br ^bb11
@@ -168,30 +176,37 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %21, %22 = gpu.shuffle idx %10, %19, %20 : i32
     %23 = llvm.icmp "eq" %21, %19 : i32
     %24 = llvm.mlir.constant(-1 : i32) : i32
-    %25 = llvm.sext %a3 : i32 to i64
+    %25 = llvm.mlir.constant(7 : i32) : i32
+    %26 = llvm.sext %a3 : i32 to i64
     gpu.barrier
-    %26 = llvm.bitcast %a5 : f32 to i32
-    cute_nvgpu.arch.copy.stsm %18 registers(%26, %26) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
+    %27 = llvm.bitcast %a5 : f32 to i32
+    cute_nvgpu.arch.copy.stsm %18 registers(%27, %27) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
     nvvm.fence.proxy.async {shared}
     gpu.barrier
     llvm.cond_br %23, ^bb1, ^bb6
   ^bb1:
-    %27 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %28 = llvm.extractvalue %27[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %28, ^bb2, ^bb5
+    %28 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %29 = llvm.extractvalue %28[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %29, ^bb2, ^bb5
   ^bb2:
-    %29 = llvm.mul %a4, %20 : i32
-    %30 = llvm.mul %a4, %13 : i32
-    %31 = llvm.icmp "ne" %a1, %19 : i32
-    %32 = llvm.icmp "ne" %a2, %19 : i32
-    %33 = llvm.and %31, %32 : i1
-    llvm.cond_br %33, ^bb3, ^bb4
+    %30 = llvm.add %a2, %3 : i32
+    %31 = llvm.udiv %30, %20 : i32
+    %32 = nvvm.intr.umin %a4, %31 : i32
+    %33 = llvm.mul %32, %20 : i32
+    %34 = llvm.add %a1, %25 : i32
+    %35 = llvm.udiv %34, %13 : i32
+    %36 = nvvm.intr.umin %a4, %35 : i32
+    %37 = llvm.mul %36, %13 : i32
+    %38 = llvm.icmp "ne" %a1, %19 : i32
+    %39 = llvm.icmp "ne" %a2, %19 : i32
+    %40 = llvm.and %38, %39 : i1
+    llvm.cond_br %40, ^bb3, ^bb4
   ^bb3:
-    %34 = builtin.unrealized_conversion_cast %29 : i32 to index
-    %35 = builtin.unrealized_conversion_cast %30 : i32 to index
-    %36 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
-    %37 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
-    nvgpu.tma.async.store %37 to %0[%34, %35] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+    %41 = builtin.unrealized_conversion_cast %33 : i32 to index
+    %42 = builtin.unrealized_conversion_cast %37 : i32 to index
+    %43 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
+    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
+    nvgpu.tma.async.store %44 to %0[%41, %42] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>
     nvvm.cp.async.bulk.commit.group
     llvm.br ^bb4
   ^bb4:

@@ -23,26 +23,30 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %4 = llvm.mlir.constant(1 : i32) : i32
     %5 = llvm.shl %3, %4 : i32
     %6 = llvm.mlir.constant(64 : i32) : i32
-    %7 = llvm.mlir.constant(1) : i64
-    %8 = llvm.mlir.constant(1 : i8) : i8
-    %9 = llvm.mlir.constant(2 : i8) : i8
-    %10 = llvm.mlir.constant(15 : i8) : i8
-    %11 = llvm.mlir.constant(4 : i8) : i8
-    %12 = llvm.mul %a2, %6 : i32
-    %13 = llvm.add %12, %5 : i32
-    %14 = llvm.sext %13 : i32 to i64
-    %15 = llvm.ashr %14, %7 : i64
-    %16 = llvm.trunc %14 : i64 to i8
-    %17 = llvm.and %16, %8 : i8
-    %18 = llvm.shl %17, %9 : i8
-    %19 = llvm.getelementptr %a0[%15] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-    %20 = nvvm.ld %19 {space = "global"} : (!llvm.ptr<1>) -> i8
-    %21 = llvm.and %20, %10 : i8
-    %22 = llvm.lshr %20, %11 : i8
-    %23 = llvm.and %21, %10 : i8
-    %24 = llvm.shl %22, %11 : i8
-    %25 = llvm.or %23, %24 : i8
-    nvvm.st %19 values(%25) {space = "global"} : (!llvm.ptr<1>, i8) -> ()
+    %7 = llvm.mlir.constant(63 : i32) : i32
+    %8 = llvm.mlir.constant(1) : i64
+    %9 = llvm.mlir.constant(1 : i8) : i8
+    %10 = llvm.mlir.constant(2 : i8) : i8
+    %11 = llvm.mlir.constant(15 : i8) : i8
+    %12 = llvm.mlir.constant(4 : i8) : i8
+    %13 = llvm.mul %a2, %6 : i32
+    %14 = llvm.add %a1, %7 : i32
+    %15 = llvm.udiv %14, %6 : i32
+    %16 = llvm.icmp "ult" %a2, %15 : i32
+    %17 = llvm.add %13, %5 : i32
+    %18 = llvm.sext %17 : i32 to i64
+    %19 = llvm.ashr %18, %8 : i64
+    %20 = llvm.trunc %18 : i64 to i8
+    %21 = llvm.and %20, %9 : i8
+    %22 = llvm.shl %21, %10 : i8
+    %23 = llvm.getelementptr %a0[%19] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    %24 = nvvm.ld %23 predicate(%16) {fill = 0 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> i8
+    %25 = llvm.and %24, %11 : i8
+    %26 = llvm.lshr %24, %12 : i8
+    %27 = llvm.and %25, %11 : i8
+    %28 = llvm.shl %26, %12 : i8
+    %29 = llvm.or %27, %28 : i8
+    nvvm.st %23 values(%29) predicate(%16) {space = "global"} : (!llvm.ptr<1>, i8, i1) -> ()
     llvm.return
   }
 }
@@ -77,34 +81,37 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %12 = llvm.mlir.constant(8 : i32) : i32
     %13 = llvm.mlir.constant(15 : i32) : i32
     %14 = llvm.mlir.constant(-1 : i32) : i32
-    %15 = llvm.mul %a2, %4 : i32
-    %16 = llvm.add %15, %3 : i32
-    %17 = llvm.sub %a1, %16 : i32
-    %18 = llvm.icmp "slt" %5, %17 : i32
-    %19 = llvm.sext %16 : i32 to i64
-    %20 = llvm.ashr %19, %6 : i64
-    %21 = llvm.trunc %19 : i64 to i8
-    %22 = llvm.and %21, %7 : i8
-    %23 = llvm.shl %22, %8 : i8
-    %24 = llvm.getelementptr %a0[%20] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-    %25 = nvvm.ld %24 predicate(%18) {fill = 0 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> i8
-    %26 = llvm.lshr %25, %23 : i8
-    %27 = llvm.and %26, %9 : i8
-    %28 = llvm.ptrtoint %24 : !llvm.ptr<1> to i64
-    %29 = llvm.and %28, %10 : i64
-    %30 = llvm.inttoptr %29 : i64 to !llvm.ptr<1>
-    %31 = llvm.trunc %28 : i64 to i32
-    %32 = llvm.and %31, %11 : i32
-    %33 = llvm.mul %32, %12 : i32
-    %34 = llvm.zext %23 : i8 to i32
-    %35 = llvm.add %33, %34 : i32
-    %36 = llvm.and %27, %9 : i8
-    %37 = llvm.zext %36 : i8 to i32
-    %38 = llvm.shl %13, %35 : i32
-    %39 = llvm.xor %38, %14 : i32
-    %40 = llvm.shl %37, %35 : i32
-    nvvm.red %30, %39 predicate(%18) {operation = "and.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
-    nvvm.red %30, %40 predicate(%18) {operation = "or.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    %15 = llvm.add %a1, %2 : i32
+    %16 = llvm.udiv %15, %4 : i32
+    %17 = nvvm.intr.umin %a2, %16 : i32
+    %18 = llvm.mul %17, %4 : i32
+    %19 = llvm.add %18, %3 : i32
+    %20 = llvm.sub %a1, %19 : i32
+    %21 = llvm.icmp "slt" %5, %20 : i32
+    %22 = llvm.sext %19 : i32 to i64
+    %23 = llvm.ashr %22, %6 : i64
+    %24 = llvm.trunc %22 : i64 to i8
+    %25 = llvm.and %24, %7 : i8
+    %26 = llvm.shl %25, %8 : i8
+    %27 = llvm.getelementptr %a0[%23] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+    %28 = nvvm.ld %27 predicate(%21) {fill = 0 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> i8
+    %29 = llvm.lshr %28, %26 : i8
+    %30 = llvm.and %29, %9 : i8
+    %31 = llvm.ptrtoint %27 : !llvm.ptr<1> to i64
+    %32 = llvm.and %31, %10 : i64
+    %33 = llvm.inttoptr %32 : i64 to !llvm.ptr<1>
+    %34 = llvm.trunc %31 : i64 to i32
+    %35 = llvm.and %34, %11 : i32
+    %36 = llvm.mul %35, %12 : i32
+    %37 = llvm.zext %26 : i8 to i32
+    %38 = llvm.add %36, %37 : i32
+    %39 = llvm.and %30, %9 : i8
+    %40 = llvm.zext %39 : i8 to i32
+    %41 = llvm.shl %13, %38 : i32
+    %42 = llvm.xor %41, %14 : i32
+    %43 = llvm.shl %40, %38 : i32
+    nvvm.red %33, %42 predicate(%21) {operation = "and.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    nvvm.red %33, %43 predicate(%21) {operation = "or.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
     llvm.return
   }
 }

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....errors import Unsupported
 from ....layouts import LinearLayout
-from ...shared.accessors import number_of, numbers_of, string_of
+from ...shared.accessors import expect, number_of, numbers_of, string_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I8, I32, I64
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
@@ -27,6 +28,7 @@ from ..values.packed_elements import load_packed, store_packed
 from .late_loads import LateLoads
 from .loaded_words import is_kept_in_words, joined, load_words
 from .positions import Positions
+from .tile_indices import TileIndices
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView, view_of
 
@@ -84,22 +86,25 @@ class TileAddresses:
         coords: Sequence[Any],
         layout: LinearLayout,
         in_bounds: Sequence[bool],
-        index_type: Attribute,
+        indices: TileIndices,
     ):
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
-        self.index_type = index_type
+        self.coords, self.indices, self.index_type = coords, indices, indices.type
         self.dim_map = view.type.dim_map
         self.strides = [view.memory.strides[dim] for dim in self.dim_map]
         self.positions = Positions(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
         self.is_sparse = any(isinstance(start, list) for start in self.starts)
+        self.ragged = [dim for dim, whole in enumerate(in_bounds) if not whole]
         self.element = element_of(view.type.source.element_type)
 
     def _start(self, dim: int, coord: Any) -> Any:
         """First element of the tile along ``dim``: uniform, or one per register for the sparse dimension of a gather."""
         if isinstance(coord, list):
             return coord
-        return self.e.b.mul(coord, self.view.type.steps[dim], self.index_type)
+        if self.in_bounds[dim]:  # the tile is whole, or it is not accessed
+            return self.e.b.mul(coord, self.view.type.steps[dim], self.index_type)
+        return self.indices.start(dim, coord)
 
     def _as_index(self, value: Value) -> Value:
         if isinstance(value, int) or self.index_type == I32:
@@ -173,13 +178,24 @@ class TileAddresses:
 
     def is_whole(self) -> Value:
         """Whether no element of the tile lies outside the tensor; the same for all threads."""
-        b, type = self.e.b, self.index_type
-        conditions = []
-        for dim, extent in enumerate(self.layout.shape):
-            if not self.in_bounds[dim]:
-                size = self.view.memory.size(self.e, self.dim_map[dim], type)
-                conditions.append(b.compare("sle", b.add(self.starts[dim], extent, type), size, type))
-        return b.every(*conditions)
+        if not self.ragged:
+            return 1 if (found := self._is_found()) is None else found
+        b, type, shape = self.e.b, self.index_type, self.layout.shape
+        left = [(shape[dim], b.sub(self._size(dim), self.starts[dim], type)) for dim in self.ragged]
+        first, *others = [b.compare("sle", extent, rest, type) for extent, rest in left]
+        return b.every(first, *others)
+
+    def _is_found(self) -> Value | None:
+        """Whether the tile is one of the tensor's along all dimensions along which none sticks out; None where it always is."""
+        whole = (dim for dim, whole in enumerate(self.in_bounds) if whole)
+        return self.e.b.all_of([self.indices.is_inside(dim, self.coords[dim]) for dim in whole])
+
+    def _size(self, dim: int) -> Value:
+        """The extent of the tensor; none for a tile that is outside of it along a dimension of which no element is asked."""
+        size = self.view.memory.size(self.e, self.dim_map[dim], self.index_type)
+        if dim != self.ragged[0] or (found := self._is_found()) is None:
+            return size
+        return self.e.b.select(found, size, 0, self.index_type)
 
     def elements_left(self, register: int, dim: int) -> Value | None:
         """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""
@@ -197,18 +213,16 @@ class TileAddresses:
     def inside(self, register: int, dim: int) -> Value | None:
         """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
         if self.in_bounds[dim]:
-            return None
+            return None if self.ragged else self.indices.is_inside(dim, self.coords[dim])
         b, type = self.e.b, self.index_type
         if isinstance(self.starts[dim], list):
-            size = self.view.memory.size(self.e, self.dim_map[dim], type)
-            return b.compare("ult", self.starts[dim][register], size, type)
+            return b.compare("ult", self.starts[dim][register], self._size(dim), type)
         key = (self, dim, self._thread_part(register))
         return b.compare("slt", self._extra(register, dim), b.reused(key, lambda: self._left(register, dim)), type)
 
     def _left(self, register: int, dim: int) -> Value:
         """How many elements of the tensor follow the thread's part of the register's coordinate."""
-        size = self.view.memory.size(self.e, self.dim_map[dim], self.index_type)
-        return self.e.b.sub(size, self._position(register, dim)[0], self.index_type)
+        return self.e.b.sub(self._size(dim), self._position(register, dim)[0], self.index_type)
 
 
 def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
@@ -294,7 +308,7 @@ def _store_registers(
 
 
 def tile_addresses(e: KernelEmitter, op: TableOperation, view: TiledView, layout: LinearLayout) -> TileAddresses:
-    """The addresses of the operation's tile; ``in_bounds`` says which dimensions need no check."""
+    """The addresses of the operation's tile; ``in_bounds`` says along which dimensions no tile of the tensor sticks out."""
     rank = layout.rank
     in_bounds = [False] * rank
     if "in_bounds" in op.attributes:
@@ -308,14 +322,16 @@ def tile_addresses(e: KernelEmitter, op: TableOperation, view: TiledView, layout
         held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.scalar(coord)]
         cast = [_index(e, value, type, index_type) for value in held]
         coords.append(cast if dim == sparse else cast[0])
-    return TileAddresses(e, view, coords, layout, in_bounds, index_type)
+    return TileAddresses(e, view, coords, layout, in_bounds, TileIndices(e, op, view, index_type))
 
 
 def _index(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
-    """A coordinate in the type of index arithmetic; coordinates are unsigned, but narrow ones are small."""
-    if isinstance(value, int) or source == target:
+    """A coordinate, which is unsigned, in the type of index arithmetic."""
+    if source == target:
         return value
-    return e.b.cast("sext", value, target)
+    if isinstance(value, int):
+        return value & (1 << expect(IntegerType, source).bitwidth) - 1
+    return e.b.cast("zext", value, target)
 
 
 def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:

@@ -100,7 +100,8 @@ def _bytes_inside(
     """How many bytes of a vector lie in the tensor, an i32: all or none across it, as many as are left along it."""
     b, size = e.b, addresses.element.bytes
     rest = addresses.elements_left(first, fastest)
-    others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim != fastest]
+    counted = () if rest is None else (fastest,)
+    others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim not in counted]
     whole: Value = count * size
     if rest is not None:
         clamped = b.issue(SMinOp, rest, count, type=I32)

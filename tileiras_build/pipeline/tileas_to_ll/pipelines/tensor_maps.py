@@ -6,7 +6,7 @@ are groups of the thread that starts them (section 9.7.9.27.4.3, cp.async.bulk.w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import product
@@ -25,12 +25,13 @@ from ....layouts import SharedLayout, TileParts, tile_parts
 from ....layouts.matrix_descriptor import WIDE
 from ...analysis.tensor_maps import MapBox, MapEntry, TensorBox, map_entry
 from ...shared.accessors import expect, given, maker, number_of, numbers_of, string_of
-from ...shared.llvm_types import CLUSTER, I16, SHARED
+from ...shared.llvm_types import CLUSTER, I16, I32, SHARED
 from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import store_registers
-from ..memory.views import view_of
+from ..memory.tile_indices import TileIndices
+from ..memory.views import TiledView, view_of
 from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .async_copies import stage_address
 
@@ -63,7 +64,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     placement = op.buffer.type.placement.data
     box = box_of(op.desc.owner, placement)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
-    starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
+    starts = _starts(e, op, view, tile_dims)
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
@@ -124,7 +125,7 @@ def _start_stores(
     """The copies of one part. An extent of 0 is 1 for the tensor map: then nothing is copied."""
     view = view_of(e, op.view)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
-    starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
+    starts = _starts(e, op, view, tile_dims)
     extents = [view.type.tile[dim] for dim in tile_dims]
     sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
     filled = e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
@@ -139,6 +140,12 @@ def _start_stores(
                     [e.b.add(start, step) for start, step in zip(starts, corner)],
                 )
         e.b.issue(tensor_copies.BulkCommitGroupOp)
+
+
+def _starts(e: KernelEmitter, op: TableOperation, view: TiledView, dims: Sequence[int]) -> list[Value]:
+    """The first element of a tile along each of its dimensions: TMA fills or drops what is outside of the tensor."""
+    indices = TileIndices(e, op, view, I32)
+    return [indices.start(dim, e.scalar(op.coords[dim])) for dim in dims]
 
 
 def emit_async_tma_store_wait(e: KernelEmitter, op: TableOperation) -> None:

@@ -1,0 +1,52 @@
+"""Indices of tiles as a thread computes them: a tile whose index is not one of its tensor's is outside of it.
+
+Indices are unsigned: one below zero is far past the end. What is asked of an index its access says (``index_checks``).
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from ....dialects.definition import TableOperation
+from ....dialects.nvvm.generic import UMinOp
+from ...analysis.index_ranges import Check
+from ...shared.accessors import numbers_of
+from ..emission.kernel_emitter import KernelEmitter
+from ..emission.thread_code import Value
+from .views import TiledView
+
+
+class TileIndices:
+    """The indices of the tile that an operation accesses, as integers of ``type``."""
+
+    def __init__(self, e: KernelEmitter, op: TableOperation, view: TiledView, type: Attribute):
+        self.e, self.view, self.type = e, view, type
+        known = "index_checks" in op.attributes
+        self.checks = numbers_of(op, "index_checks") if known else (Check.ANY,) * len(op.coords)
+
+    def start(self, dim: int, index: Value) -> Value:
+        """The first element of the tile along a dimension, or that of the first tile outside of the tensor for one that is."""
+        b = self.e.b
+        if self.checks[dim] == Check.ANY:
+            index = self._at_most(index, self._count(dim))
+        return b.mul(index, self.view.type.steps[dim], self.type)
+
+    def is_inside(self, dim: int, index: Value) -> Value | None:
+        """Whether the tile is one of the tensor's along a dimension; None where it always is."""
+        if self.checks[dim] == Check.NONE:
+            return None
+        return self.e.b.compare("ult", index, self._count(dim), self.type)
+
+    def _at_most(self, index: Value, count: Value) -> Value:
+        if isinstance(index, int) and isinstance(count, int):
+            return min(index, count) if index >= 0 else count
+        b = self.e.b
+        return b.issue(UMinOp, b.of(index, self.type), b.of(count, self.type), type=self.type)
+
+    def _count(self, dim: int) -> Value:
+        """How many tiles begin inside of the tensor."""
+        b, step = self.e.b, self.view.type.steps[dim]
+        size = self.view.memory.size(self.e, self.view.type.dim_map[dim], self.type)
+        if isinstance(size, int):
+            return -(-size // step)
+        return size if step == 1 else b.binary("udiv", b.add(size, step - 1, self.type), step, self.type)
