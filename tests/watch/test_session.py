@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.examples.example_library import bytecode_of
+from tests.scons_tool.test_build import SCONSTRUCT as FAKE_SCONSTRUCT
+from tests.scons_tool.test_build import Project
 from tileiras_build.cli import main
+from tileiras_build.reads.told import VARIABLE
 from tileiras_build.watch import session
 from tileiras_build.watch.measures import Measure
 from tileiras_build.watch.session import Session
@@ -24,6 +27,7 @@ Default(env.KernelLibrary("kernels", Glob("*.tilebc")))
 """
 
 
+@pytest.mark.parametrize("place", ["project", ".venv/project", "node_modules/x/.hidden/project"])
 @pytest.mark.parametrize(
     ("path", "concerned"),
     [
@@ -35,15 +39,51 @@ Default(env.KernelLibrary("kernels", Glob("*.tilebc")))
         (".git/index", False),
         ("kernels/__pycache__/a.cpython-311.pyc", False),
         ("kernels/a.py~", False),
+        ("build_helpers.py", True),
+        ("buildings/a.py", True),
+        (".data/rows", True),
+        (".data/other", False),
+        ("node_modules/a.py", False),
+        ("node_modules/read.py", True),
         ("/elsewhere/helper.py", True),
         ("/elsewhere/other.py", False),
     ],
 )
-def test_what_concerns_a_build(tmp_path, path, concerned):
+def test_what_concerns_a_build(tmp_path, place, path, concerned):
+    """Whatever the folders are called that the project lies in; what a kernel has read concerns it wherever it lies."""
     from watchfiles import Change
 
-    concerns = Session(tmp_path, [], None).concerns({Path("/elsewhere/helper.py")})
-    assert concerns(Change.modified, str(tmp_path / path)) == concerned
+    root = tmp_path / place
+    read = {Path("/elsewhere/helper.py"), root / ".data/rows", root / "node_modules/read.py"}
+    concerns = Session(root, [], None).concerns(read)
+    assert concerns(Change.modified, str(root / path)) == concerned
+
+
+def test_the_build_tells_where_it_builds_and_from_what(tmp_path, monkeypatch):
+    """Its script may name another folder, and a kernel that was deleted leaves its files there."""
+    (tmp_path / "node_modules").mkdir()
+    project = Project(tmp_path / "node_modules")
+    helpers = "import build_helpers\n"
+    project.write("build_helpers.py", "")
+    project.write("SConstruct", helpers + FAKE_SCONSTRUCT.replace("variables=", 'build_dir="out", variables='))
+    watched = Session(project.folder, [], None)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "told"))
+
+    def build(*words):
+        done = project.run(*words, sm="90")
+        watched._hear()
+        return done.stdout, sorted(path.name for path in watched.measures.cubins), watched.read_files()
+
+    _, cubins, read = build()
+    assert cubins == ["a.cubin", "b.cubin"] and watched.told.folders == {str(project.folder / "out")}
+    assert {project.folder / name for name in ("a.tilebc", "b.tilebc", "build_helpers.py", "SConstruct")} <= read
+    assert not any(path.is_relative_to(project.folder / "out") for path in read)
+    (tmp_path / "told").unlink()
+    said, cubins, again = build()
+    assert "is up to date" in said and cubins == ["a.cubin", "b.cubin"] and again == read
+    (project.folder / "a.tilebc").unlink()
+    _, cubins, _ = build()
+    assert cubins == ["b.cubin"] and (project.folder / "out/sm_90/a.cubin").exists()
 
 
 def test_the_build_folder_is_the_one_of_the_build(tmp_path):

@@ -1,3 +1,5 @@
-"""Variables that a shell and a terminal keep in the environment for themselves: no program's result depends on them."""
+"""Variables that a shell and a terminal keep in the environment for themselves, and ``watch``: no program's result depends on them."""
 
-TERMINAL = frozenset(("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID"))
+TERMINAL = frozenset(
+    ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "TILEIRAS_WATCH")
+)

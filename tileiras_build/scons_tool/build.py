@@ -18,6 +18,7 @@ import SCons.Script
 from ..errors import TileirasError
 from ..executor import Executor
 from ..executor.once import Once
+from ..reads import told
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
@@ -190,6 +191,7 @@ class Build:
         self._executor.close()
         if not self._begun:
             return
+        self._tell()
         option = SCons.Script.GetOption
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:
@@ -205,6 +207,13 @@ class Build:
             doubt = self.shortcut.keep(self._run())
             if doubt and ArtifactFile.explaining:
                 print(f"scons: the next run will check every node: {doubt}")
+
+    def _tell(self) -> None:
+        """Tell who watches the build."""
+        if told.is_listening():
+            before = self.part.record.paths if self.part is not None else ()
+            files = (*self.shortcut.reading.files, *before, *told.files_of(self.artifacts))
+            told.tell((str(self.shortcut.folder), *self.build_dirs), files)
 
     def _run(self) -> Run:
         """This run, for the record."""

@@ -103,6 +103,7 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
             standing = Standing() if pruning else shortcut.compare()
         if standing.names is not None:
             say_up_to_date(standing.names)
+            shortcut.tell()
             sys.exit(0)
         _current = Build(shortcut, executor, pruning, standing)
         _current.attach()

@@ -31,6 +31,7 @@ import SCons.Node.Python
 import SCons.Script
 
 from ..pipeline.stages import believe_digests, known_digests
+from ..reads import told
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
@@ -143,6 +144,12 @@ class Shortcut:
         if any(folder_state(path) != state for path, state in record["folders"].items()):
             return False
         return all(ask(how, path) == answer for how, path, answer in record["asked"])
+
+    def tell(self) -> None:
+        """Tell who watches what the record says, where it is all that is looked at."""
+        if told.is_listening() and self.key is not None:
+            record = up_to_date.read(self._path(self.key))
+            told.tell((str(self.folder),), record.paths if record is not None else ())
 
     def misses(self) -> bool:
         """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""

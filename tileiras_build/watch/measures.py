@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from ..cpp_names import readable
@@ -21,15 +21,18 @@ class Measures:
 
     def __init__(self, folder: Path, problem: Problem | None = None):
         self.folder, self.problem = folder, problem
+        self.cubins: Collection[Path] | None = None  # of the kernels that there are; None: all that lie in the folder
         self._known: dict[Path, tuple[tuple[int, int, int], dict[Key, Measure]]] = {}
 
     def read(self) -> dict[Key, Measure]:
         """All kernels, by readable name and target. A cubin that cannot be read is left out: the build says why."""
         found: dict[Key, Measure] = {}
-        for target in TARGETS:
-            for cubin in sorted((self.folder / target).glob("*.cubin")):
-                found |= self._of_cubin(cubin)
+        for cubin in self._there() if self.cubins is None else sorted(self.cubins):
+            found |= self._of_cubin(cubin)
         return found
+
+    def _there(self) -> list[Path]:
+        return [cubin for target in TARGETS for cubin in sorted((self.folder / target).glob("*.cubin"))]
 
     def _of_cubin(self, cubin: Path) -> dict[Key, Measure]:
         try:

@@ -1,13 +1,14 @@
 """Waits for saves, builds, and shows what they have changed. Ends with Ctrl-C.
 
-What is built, and what a kernel has read, SCons knows: a save of any file of the project asks it, and where only files of
-some kernels have changed it looks at those alone. Files outside of the project that kernels have read (helpers, headers) are
-named by the record of the last build.
+What is built, and what a kernel has read, SCons knows, and tells (``reads/told.py``): a save of any file of the project asks
+it, and where only files of some kernels have changed it looks at those alone; so does a save of what kernels have read anywhere else
+(helpers, headers, data in hidden folders).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from ..errors import InvalidInput, Location
 from ..estimate.builds import Problem
+from ..private_folder import scratch
+from ..reads.told import VARIABLE, Told, heard
 from ..reports.changes import Key, Measure, changes, header
 from ..terminal import coloured, first_place, is_terminal, print_table
 from .measures import Measures
@@ -50,27 +53,35 @@ class Session:
         self.folder = root / build_folder(root, words)
         self.measures = Measures(self.folder, problem)
         self.good: dict[Key, Measure] | None = None
+        self.told = Told(folders=frozenset({str(self.folder)}))
 
     def run(self) -> None:
         """Build, and build again at every change, for ever."""
-        outside: set[Path] = set()
-        changed: set[str] = set()
-        while True:
-            for paths in self._saves(outside):
-                changed |= paths
-                self.build(changed)
-                changed.clear()
-                if (found := self.read_outside()) != outside:
-                    outside = found
-                    break
+        with scratch() as folder:
+            os.environ[VARIABLE] = str(folder / "told")
+            read: set[Path] = set()
+            changed: set[str] = set()
+            while True:
+                places = self._outside(read)
+                for paths in self._saves(read):
+                    changed |= paths
+                    self.build(changed)
+                    changed.clear()
+                    read.clear()
+                    read |= self.read_files()
+                    if self._outside(read) != places:
+                        break
 
-    def _saves(self, outside: set[Path]) -> Iterator[set[str]]:
+    def _outside(self, read: set[Path]) -> set[Path]:
+        """The files that are watched besides the project's folder."""
+        return {path for path in read if path.exists() and not path.is_relative_to(self.root)}
+
+    def _saves(self, read: set[Path]) -> Iterator[set[str]]:
         """Sets of paths that were saved; an empty one first, when they are watched."""
         from watchfiles import watch
 
         first = True
-        places = (self.root, *(path for path in outside if path.exists()))
-        filtered = self.concerns(outside)
+        places, filtered = (self.root, *self._outside(read)), self.concerns(read)
         for found in watch(*places, watch_filter=filtered, debounce=DEBOUNCE, rust_timeout=1, yield_on_timeout=True):
             if found or first:
                 first = False
@@ -78,31 +89,35 @@ class Session:
             else:
                 time.sleep(DEBOUNCE / 1000)
 
-    def concerns(self, outside: set[Path]):
-        """Which changes a build may have to see: not what it writes itself, nor what editors and version control do."""
+    def concerns(self, read: set[Path]):
+        """Which changes a build may have to see: of what the last one has ``read``, wherever it lies; else of the project's files, but not
+        what it writes itself, nor what editors and version control do."""
         from watchfiles import DefaultFilter
 
-        ordinary = DefaultFilter(ignore_paths=[str(self.folder)])
+        ordinary = DefaultFilter()
 
         def concerns(change, path: str) -> bool:
-            if Path(path) in outside:
+            found = Path(path)
+            if found in read:
                 return True
-            inside = Path(path).relative_to(self.root).parts if Path(path).is_relative_to(self.root) else (".",)
-            return not any(part.startswith(".") for part in inside) and ordinary(change, path)
+            made = (folder for folder in self.told.folders if not self.root.is_relative_to(folder))
+            if not found.is_relative_to(self.root) or any(map(found.is_relative_to, made)):
+                return False
+            # Where the project itself lies says nothing of its files.
+            inside = found.relative_to(self.root)
+            return not any(part.startswith(".") for part in inside.parts) and ordinary(change, str(inside))
 
         return concerns
 
-    def read_outside(self) -> set[Path]:
-        """The files that the last good build has read outside of the project and that no package has installed."""
+    def read_files(self) -> set[Path]:
+        """The files that the last build has read and did not make, but for those that a package has installed."""
         from ..reads.looking import is_installed, is_standard
-        from ..scons_tool import up_to_date
         from ..sources import PACKAGE
 
-        records = sorted(self.folder.glob(".up_to_date-*"), key=lambda path: path.stat().st_mtime)
-        record = up_to_date.read(records[-1]) if records else None
-        paths = (path for path in (record.paths if record else ()) if not path.startswith(f"{self.root}/"))
-        own = f"{PACKAGE}/"
-        named = (path for path in paths if not (path.startswith(own) or is_installed(path) or is_standard(path)))
+        own = tuple(f"{folder}{os.sep}" for folder in (PACKAGE, *self.told.folders))
+        named = (
+            path for path in self.told.files if not (path.startswith(own) or is_installed(path) or is_standard(path))
+        )
         return {Path(path) for path in named if Path(path).is_file()}
 
     def build(self, changed: set[str]) -> None:
@@ -114,12 +129,19 @@ class Session:
         print(f"{time.strftime('%H:%M:%S')}  {names}", flush=True)
         start = time.monotonic()
         code, said = run_scons(self.root, self.words)
+        self._hear()
         seconds = time.monotonic() - start
         if code:
             self._show_failure(said)
         else:
             self._show_changes(self.measures.read(), seconds)
         print("waiting for a save; Ctrl-C ends", flush=True)
+
+    def _hear(self) -> None:
+        """What the build has told; nothing new where its scripts have not been read to their end."""
+        if (told := heard(Path(os.environ.get(VARIABLE, "")))) is not None:
+            self.told = told
+            self.measures.cubins = [Path(path) for path in told.cubins if Path(path).exists()]
 
     def _shown(self, path: str) -> str:
         return str(Path(path).relative_to(self.root)) if Path(path).is_relative_to(self.root) else path
