@@ -49,13 +49,15 @@ from tools.mutation_readers import (
     Failure,
     make_build,
     manifests_of_packages,
+    pack_files,
     pack_folder,
     ptx_samples,
     read_kernel,
     read_package,
+    settings_of,
     unpack_folder,
 )
-from tools.mutations import damage_any, damage_bytes, damage_text
+from tools.mutations import damage_any, damage_bytes, damage_one_byte, damage_text
 
 CPU_SECONDS, SMALL = 2.0, 1 << 16
 LONGEST_SEED = 12_500  # bytes of a stage's text: a long one takes long to read, and has no other parts
@@ -100,7 +102,8 @@ class Seeds:
 
     @cache
     def cubins(self) -> list[bytes]:
-        return [driver.lower(data, "tilebc", "cubin", self.target)[".cubin"] for data in self.bytecode()[:3]]
+        """Cubins with their manifests, packed."""
+        return [pack_files(driver.lower(data, "tilebc", "cubin", self.target)) for data in self.bytecode()[:3]]
 
     @cache
     def kernels(self) -> list[bytes]:
@@ -188,9 +191,18 @@ def read_manifest(data: bytes, folder: Path, chance: random.Random) -> None:
 
 
 def read_cubin(data: bytes, folder: Path, chance: random.Random) -> None:
-    """The model, and the reports over a build folder."""
-    path = _write(folder / "k.cubin", data)
-    run_command("estimate", path, "--grid", "4", *chance.choice(((), ("--block", "128"), ("--set", "0=@4096"))))
+    """The model, for a cubin with the launch that its manifest says, or without a manifest; and the reports over its folder."""
+    unpack_folder(data, folder)
+    settings = settings_of((folder / ".json").read_bytes())
+    for suffix in (".cubin", ".json"):
+        (folder / suffix).rename(folder / f"k{suffix}")
+    damaged = folder / chance.choice(("k.cubin",) * 9 + ("k.json",))
+    damage = chance.choice((damage_one_byte, damage_one_byte, damage_any))
+    damaged.write_bytes(damage(damaged.read_bytes(), chance))
+    if chance.random() < 0.2:
+        (folder / "k.json").unlink()
+        settings = ["--block", "128", "--set", "0=@4096", "--set", "1=64"]
+    run_command("estimate", str(folder / "k.cubin"), "--grid", "4", *settings)
     if chance.random() < 0.3:
         run_command("report", str(folder))
 
@@ -253,7 +265,7 @@ KINDS: dict[str, Kind] = {
     "manifest": Kind(Seeds.manifests, damage_any, read_manifest, 70),
     "npy": Kind(_arrays, damage_bytes, read_npy, 75),
     "kernel": Kind(Seeds.kernels, damage_text, read_kernel, 120),
-    "cubin": Kind(Seeds.cubins, damage_bytes, read_cubin, 30),
+    "cubin": Kind(Seeds.cubins, lambda data, chance: data, read_cubin, 30),
     "package": Kind(Seeds.packages, damage_any, read_package, 60),
     "build": Kind(Seeds.builds, lambda data, chance: data, read_build, 30),
 }

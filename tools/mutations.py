@@ -117,5 +117,15 @@ def _damaged_lines(lines: list[bytes], chance: random.Random) -> list[bytes]:
     return lines
 
 
+def damage_one_byte(data: bytes, chance: random.Random) -> bytes:
+    """A bit or a byte is another: what a file's lengths and offsets say still holds."""
+    result = bytearray(data)
+    place = chance.randrange(len(result)) if result else 0
+    for edit in BYTE_EDITS[:2] if result else ():
+        if chance.random() < 0.7:
+            edit(result, place, chance)
+    return bytes(result)
+
+
 def damage_any(data: bytes, chance: random.Random) -> bytes:
     return chance.choice((damage_bytes, damage_text))(data, chance)

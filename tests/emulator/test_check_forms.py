@@ -167,3 +167,57 @@ def test_floats_are_read_as_they_are_written():
     body = "mov.u64 d0, {}; st.global.f32 [d0], 0f3FC00000; st.global.f32 [d0+4], 0D3FF8000000000000; st.global.f32 [d0 + 8], 1.5e0;"
     emulator.run_ptx(sample_text(body.format(address)), "k", 1, 1, memory=memory)
     assert out.tolist() == [1.5] * 3
+
+
+LAUNCHES = {
+    "too many threads": ((2048, 1, 1), [], "kernel k has 2048 threads a CTA: 1 to 1024 are possible"),
+    "no threads": ((0, 1, 1), [], "has 0 threads a CTA"),
+    "no block": (None, [], "kernel k has no .reqntid: give the block"),
+    "a parameter too many": (32, [bytes(8)], "kernel k takes 0 parameters, got 1"),
+}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_a_launch_that_a_kernel_does_not_take_is_an_error_of_the_emulators(name):
+    """And a ValueError, for those who launch."""
+    block, params, said = LAUNCHES[name]
+    with pytest.raises(EmulatorError, match=said) as caught:
+        emulator.run_ptx(sample_text(""), "k", 1, block, params)
+    assert isinstance(caught.value, ValueError) and caught.value.id == "emulator-launch"
+
+
+CALLS = """.version 9.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);
+.extern .func (.param .b64 r) malloc (.param .b64 s);
+.global .align 1 .b8 words[40] = {{{words}}};
+.func twice (.param .b32 x) {{ ret; }}
+.visible .entry k() {{
+  .reg .b64 d<4>; .local .align 8 .b8 room[16];
+  .param .b64 a; .param .b64 b; .param .b32 c; .param .b32 e;
+  mov.u64 d0, words; cvta.global.u64 d1, d0; mov.u64 d2, room; cvta.local.u64 d3, d2;
+  st.param.b64 [a], d1; st.param.b64 [b], d3; st.local.u64 [room], 7;
+  {call}
+  ret;
+}}
+"""
+WRONG_CALLS = {
+    "of what is no function": ("call a, (b);", "a call of what is no function"),
+    "of other arguments": ("call twice, (c, e);", "twice takes 1 arguments and has 0 results"),
+    "of arguments of another size": ("call (c), vprintf, (a, e);", "vprintf has results and arguments of"),
+    "without what is made": ("call malloc, (a);", "malloc has results and arguments of"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_call_of_another_form_is_refused(name):
+    call, said = WRONG_CALLS[name]
+    with pytest.raises(UnsupportedInstruction, match=said):
+        emulator.run_ptx(CALLS.format(words="0", call=call), "k", 1, 1)
+
+
+def test_a_number_is_not_printed_wider_than_anybody_reads(capsys):
+    words = ", ".join(map(str, b"%999999999999d%.99999999d\0"))
+    emulator.run_ptx(CALLS.format(words=words, call="call (c), vprintf, (a, b);"), "k", 1, 1)
+    assert len(capsys.readouterr().out) == 2 * 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import described
+from ..errors import TileirasError, described
 
 
 class EmulatorError(Exception):
@@ -41,12 +41,18 @@ def failures_named(doing: str) -> Iterator[None]:
     """Let exceptions of Python's become EmulatorFailure; ``doing`` says at what they happen."""
     try:
         yield
-    except (EmulatorError, EmulatorWarning):
+    except (EmulatorError, EmulatorWarning, TileirasError):
         raise
     except MemoryError as error:
         raise EmulatorError(f"there is not enough memory {doing}") from error
     except Exception as error:
         raise EmulatorFailure(f"internal error in the emulator {doing}: {described(error)}") from error
+
+
+class WrongLaunch(EmulatorError, ValueError):
+    """A launch that the kernel does not take: other parameters, no block, more threads than a CTA has."""
+
+    id = "emulator-launch"
 
 
 # What a fault is, for those who tell it in words of their own.

@@ -12,6 +12,7 @@ import numpy as np
 from . import machine_code, processes, tensor
 from .block_races import BlockRaces, applies
 from .cluster import check_shape
+from .faults import WrongLaunch, failures_named
 from .findings import FAULT, WARNING, Findings
 from .jobs import Plan, asked_for
 from .machine import Machine
@@ -26,6 +27,7 @@ from .unwritten import UnwrittenReads
 
 BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
 BATCH_BYTES = 1 << 30
+MOST_THREADS = 1024  # of a CTA
 
 
 @dataclass
@@ -167,7 +169,7 @@ def run_ptx(
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
-        raise ValueError(f"kernel {entry} has no .reqntid: give the block")
+        raise WrongLaunch(f"kernel {entry} has no .reqntid: give the block")
     options = Options(
         races(check_races),
         counters,
@@ -200,6 +202,8 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     block_params = parameter_block(program, params)
     program.reset_variables(memory)
     threads = block[0] * block[1] * block[2]
+    if not 1 <= threads <= MOST_THREADS:
+        raise WrongLaunch(f"kernel {program.entry.name} has {threads} threads a CTA: 1 to {MOST_THREADS} are possible")
     size = batch_size(program, block, dynamic)
     if options.races:
         size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
@@ -212,7 +216,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     def run(first: int, count: int, options: Options) -> None:
         if options.started is not None:
             options.started(cluster_place(program, grid, first))
-        with plan.timed(count):
+        with plan.timed(count), failures_named(f"while kernel {program.entry.name} runs"):
             machine = Machine(program, grid, block, first, count, block_params, memory, dynamic, options)
             try:
                 machine.run()
@@ -262,10 +266,10 @@ def batch_size(program: Program, block, dynamic: int) -> int:
 def parameter_block(program: Program, params) -> np.ndarray:
     """All parameters at their offsets in one aligned byte array."""
     if len(params) != len(program.params):
-        raise ValueError(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
+        raise WrongLaunch(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
     out = np.zeros(-(-program.param_size // 16) * 16 + 32, np.uint8)
     for variable, value in zip(program.params, params):
         if len(value) != variable.size:
-            raise ValueError(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
+            raise WrongLaunch(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
         out[variable.offset : variable.offset + variable.size] = np.frombuffer(value, np.uint8)
     return out

@@ -11,9 +11,16 @@ from ..faults import ASSERTION, EmulatorFault
 from ..heap import Heap
 from .registry import helper
 
-BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}  # functions that this module is
+# Functions that this module is -> bytes of their results and of their arguments.
+BUILTIN_CALLS = {
+    "vprintf": ((4,), (8, 8)),
+    "__assertfail": ((), (8, 8, 4, 8, 8)),
+    "malloc": ((8,), (8,)),
+    "free": ((), (8,)),
+}
 ORDERED_CALLS = {"vprintf", "malloc", "free"}  # those of which it can be seen who called first
 
+MOST_WIDTH, MOST_DIGITS = 4096, 9  # of a number that is printed; of its width in a format
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 
 
@@ -22,7 +29,7 @@ def read_bytes(group, ins, address: int, size: int) -> bytes:
     site = Site(ins, "generic", 1, 1, 0)
     out = bytearray()
     for k in range(size):
-        out.append(int(np.ravel(site.load(group, np.uint64(address + k))[0])[0]))
+        out.append(int(np.ravel(site.load(group, np.uint64(address + k & 0xFFFFFFFFFFFFFFFF))[0])[0]))
     return bytes(out)
 
 
@@ -63,14 +70,19 @@ def each_thread(group):
 def format_c(text: str, fetch) -> str:
     """printf formatting; ``fetch(size)`` returns the next argument's bytes."""
 
+    def count(given: str | None) -> int | None:
+        if given is None:
+            return None
+        value = int.from_bytes(fetch(4), "little", signed=True) if given == "*" else int(given[:MOST_DIGITS])
+        return max(-MOST_WIDTH, min(value, MOST_WIDTH))
+
     def convert(match):
         flags, width, precision, length, kind = match.groups()
         if kind == "%":
             return "%"
-        width = str(int.from_bytes(fetch(4), "little", signed=True)) if width == "*" else width or ""
-        if precision == "*":
-            precision = str(int.from_bytes(fetch(4), "little", signed=True))
-        spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
+        width, precision = (count(given) for given in (width, precision))
+        # A negative precision is none; a negative width is one to the left.
+        spec = f"%{flags}{width or ''}" + (f".{precision}" if precision is not None and precision >= 0 else "")
         if kind in "eEfFgGaA":
             value = np.frombuffer(fetch(8), np.float64)[0]
             return (spec + kind) % value if kind not in "aA" else float(value).hex()

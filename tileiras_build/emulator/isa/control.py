@@ -100,14 +100,25 @@ def call_parts(ins):
 def handle_call(e, ins):
     results, name, arguments = call_parts(ins)
     if name in BUILTIN_CALLS:
+        check_builtin(e, name, results, arguments)
         e.line(
             f"call_{name.strip('_')}(g, {e.constant(ins, 'ins')}, {variables(e, results)}, {variables(e, arguments)})"
         )
         return f"return {e.pc + 1}"
-    function = e.program.module.functions[name]
+    function = e.program.module.functions.get(name)
+    if function is None or name not in e.program.starts:
+        e.fail("a call of what is no function")
+    if (len(results), len(arguments)) != (len(function.results), len(function.params)):
+        e.fail(f"{name} takes {len(function.params)} arguments and has {len(function.results)} results")
     for actual, formal in zip(arguments, function.params):
         copy(e, formal, actual)
     return f"return Event('call', {e.program.starts[name]}, {e.pc + 1})"
+
+
+def check_builtin(e, name: str, results, arguments) -> None:
+    sizes = tuple(tuple(variable(e, operand).size for operand in operands) for operands in (results, arguments))
+    if sizes != BUILTIN_CALLS[name] and (name != "vprintf" or sizes != ((), BUILTIN_CALLS[name][1])):
+        e.fail(f"{name} has results and arguments of {BUILTIN_CALLS[name]} bytes, not of {sizes}")
 
 
 @handles("_call_results")
