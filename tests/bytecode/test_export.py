@@ -418,3 +418,24 @@ def test_a_kernel_of_lists_and_tuples_gives_right_numbers(write):
 def test_impossible_arrays_are_refused(describe):
     with pytest.raises((ValueError, TypeError)):
         describe()
+
+
+def test_arrays_of_the_type_that_no_library_has(write):
+    """Their NumPy arrays hold its bytes."""
+    path = write(
+        "k.py",
+        """
+        import cuda.tile as ct
+        from tileiras_build.cases import Array, Case
+
+        @ct.kernel
+        def copy(x, y):
+            ct.store(y, index=(0, 0), tile=ct.load(x, index=(0, 0), shape=(4, 16)))
+
+        CASES = [Case("copy", copy, (Array("float8_e5m3fnu", 2), Array("float8_e5m3fnu", 2)))]
+        """,
+    )
+    assert b"copy" in export_kernels(path)["copy"]
+    [case] = load_cases(path)
+    words = np.arange(64, dtype=np.uint8).reshape(4, 16)
+    assert len(pack_arguments(case, [words, words])) == 10

@@ -24,6 +24,8 @@ ENTRY = "entry @k(%p: tile<ptr<f32>>, %n: tile<i64>) {{\n  %0 = {}\n}}\n"
     ("constant <i8: -129> : tile<i8>", "-129 does not fit in i8"),
     ("constant <f16: 0x7F800000> : tile<f16>", "0x7F800000 does not fit in f16"),
     ("constant <f32: 1> : tile<f32>", "1 is an integer"),
+    ("constant <fnv8E5M3FNU: -1.0> : tile<fnv8E5M3FNU>", "-1.0 does not fit in .*fnv8E5M3FNU, which has no sign"),
+    ("constant <f8E8M0FNU: -1.0> : tile<f8E8M0FNU>", "-1.0 does not fit in f8E8M0FNU, which has no sign"),
     ("constant <token: 1> : token", "a constant is of numbers"),
     ('constant <i32: "0x001"> : tile<2xi32>', "expected bytes such as"),
     ('constant <i32: "0x00"> : tile<2xi32>', "needs 8 bytes, got 1"),
@@ -51,3 +53,12 @@ def test_an_identity_fits_its_type():
 def test_a_boolean_is_a_number_too(text):
     module = parse_text(ENTRY.format(f"constant {text} : tile<i1>"))
     assert next(op for op in module.walk() if op.name == "cuda_tile.constant").value.splat_value()
+
+
+def test_numbers_of_the_type_that_no_library_has():
+    text = "constant <fnv8E5M3FNU: [0.0, 1.0, 1.0625, 1.1875, 7.62939453125e-06, 114688.0, 1.0e+09, 0x3F]> : tile<8xfnv8E5M3FNU>"
+    module = parse_text(ENTRY.format(text), "k.mlir")
+    [constant] = [op for op in module.walk() if op.name == "cuda_tile.constant"]
+    assert constant.value.raw == bytes([0, 120, 120, 122, 1, 254, 255, 63])
+    numbers = [0, 1, 1, 1.25, 2.0**-17, 114688, float("nan"), 2.0**-8 * 1.875]
+    assert list(map(str, map(float, constant.value.as_array()))) == list(map(str, map(float, numbers)))

@@ -99,6 +99,13 @@ def test_a_loop_without_iterations_has_any_step():
         run(kernel({}, COUNTED.format(low, high, step, "")), [], [])
 
 
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_loop_that_a_return_leaves(step):
+    body = "%stop = constant <i1: 1> : tile<i1>\n  if %stop {\n    return\n  } else {\n  }\n  continue"
+    text = kernel({}, COUNTED.replace("i8", "i32").format(0, 2**31 - 1, step, "").replace("continue", body))
+    run(text, [], [], limit=1000)
+
+
 @pytest.mark.parametrize(("low", "high", "step"), [(0, 2**31 - 1, 1), (0, 10, -1), (-(2**31), 2**31 - 17, 2000)])
 def test_a_loop_of_too_many_iterations_is_not_begun(low, high, step):
     text = kernel(

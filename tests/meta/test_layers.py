@@ -9,6 +9,7 @@ LAYERS = (
         "cores",
         "cpp_names",
         "deferral",
+        "element_types",
         "errors",
         "knobs",
         "files",

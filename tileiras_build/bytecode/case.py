@@ -25,7 +25,11 @@ def named_dtype(name: str) -> np.dtype:
     import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
     import numpy as np
 
-    return np.dtype(name)
+    return np.dtype(BYTES.get(name, name))
+
+
+# cuTile's type that neither NumPy nor ml_dtypes has: arrays of it are of its bytes.
+BYTES = {"float8_e5m3fnu": "uint8"}
 
 
 @dataclass(frozen=True)

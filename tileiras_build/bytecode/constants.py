@@ -8,12 +8,15 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, FloatTF32Type
 from xdsl.ir import Attribute
 
 from tileiras_build.dialects.cuda_tile.attrs import TF32_UNUSED_BITS, dtype_of
-from tileiras_build.dialects.cuda_tile.element_types import BITS
+from tileiras_build.dialects.cuda_tile.element_types import BITS, FloatNV8E5M3FNUType
+from tileiras_build.element_types import FNV8
 
 
 def float_value(bits: int, type: Attribute) -> float:
     """The value of a bit pattern of a float type; bits beyond its width do not count."""
     bits &= (1 << BITS[type]) - 1
+    if isinstance(type, FloatNV8E5M3FNUType):
+        return FNV8.value(bits)
     if isinstance(type, FloatTF32Type):
         bits <<= TF32_UNUSED_BITS
     if isinstance(type, Float32Type):
@@ -28,6 +31,8 @@ def float_value(bits: int, type: Attribute) -> float:
 
 def float_bits(value: float, type: Attribute) -> int:
     """The bit pattern of a value, rounded to nearest, in a float type."""
+    if isinstance(type, FloatNV8E5M3FNUType):
+        return FNV8.nearest(value)
     import numpy as np
 
     dtype = dtype_of(type)

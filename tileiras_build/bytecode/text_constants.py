@@ -14,8 +14,10 @@ from xdsl.ir import Attribute
 from tileiras_build.bytecode.constants import float_bits
 from tileiras_build.bytecode.text_scanner import NUMBER, Scanner, shortened
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
-from tileiras_build.dialects.cuda_tile.element_types import BITS, is_float
+from tileiras_build.dialects.cuda_tile.element_types import BITS, F8E8M0, FNV8, is_float
 from tileiras_build.dialects.cuda_tile.types import MAX_RANK, TileType
+
+UNSIGNED_FLOATS = (F8E8M0, FNV8)
 
 Shape = tuple[int, ...]
 BYTES = re.compile(r"0x(?:[0-9A-Fa-f]{2})+")
@@ -118,6 +120,8 @@ def bits_of(scan: Scanner, text: str, type: Attribute, start: int) -> int:
     if is_float(type) and "0x" not in text:
         if re.fullmatch(r"-?\d+", text):
             scan.fail(f"{shortened(text)} is an integer; a number of type {type} has a point", start)
+        if text.startswith("-") and type in UNSIGNED_FLOATS:
+            scan.fail(f"{shortened(text)} does not fit in {type}, which has no sign", start)
         return float_bits(float(text), type)
     if not re.fullmatch(r"-?\d+|-?0x[0-9A-Fa-f]+", text):
         scan.fail(f"{shortened(text)} is not an integer", start)

@@ -27,10 +27,12 @@ def run_for(frame: Frame, op: ForOp):
     number = lambda value: to_python(value, element_type, signed)
     counter, high, step = frame.get(op.lower_bound), number(frame.get(op.upper_bound)), number(frame.get(op.step))
     block, carried = op.region.block, tuple(frame.get(value) for value in op.init_values)
-    if _never_ends(number(counter), high, step, BITS[element_type], signed):
+    bounds = number(counter), high, step, BITS[element_type], signed
+    if _never_ends(*bounds) and not _may_return(op):
         message = f"from {number(counter)} by {step} the counter, of type {element_type}, never reaches {high}: the loop does not end"
         raise fault(op, "loop-endless", message)
-    frame.foresee(op, _rounds_at_least(number(counter), high, step, BITS[element_type], signed))
+    if frame.is_too_long(_rounds_at_least(*bounds)) and not _may_return(op):
+        frame.give_up(op)
     while number(counter) < high:
         frame.bind(block.args, (counter, *carried))
         end = frame.run(block)
@@ -39,6 +41,11 @@ def run_for(frame: Frame, op: ForOp):
         carried = end.values
         counter = wrap(np.asarray((number(counter) + step) & 0xFFFFFFFFFFFFFFFF, np.uint64), element_type)
     return carried
+
+
+def _may_return(op: ForOp) -> bool:
+    """Whether something in a loop's body may end the kernel."""
+    return any(isinstance(inside, ReturnOp) for inside in op.region.walk())
 
 
 def _never_ends(low: int, high: int, step: int, bits: int, signed: bool) -> bool:

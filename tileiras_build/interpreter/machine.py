@@ -132,17 +132,17 @@ class Frame:
         """Whether an inexact result went into a value, through operations and not through memory."""
         return id(self.values[value]) in self.doubtful
 
-    def foresee(self, op: Operation, operations: int) -> None:
-        """Fault where so many more operations, which will run, are more than are allowed."""
-        if self.launch.limit is not None and self.launch.done + operations > self.launch.limit:
-            self._give_up(op)
+    def is_too_long(self, operations: int) -> bool:
+        """Whether so many more operations are more than are allowed."""
+        return self.launch.limit is not None and self.launch.done + operations > self.launch.limit
 
     def _count(self, op: Operation) -> None:
         self.launch.done += 1
         if self.launch.limit is not None and self.launch.done > self.launch.limit:
-            self._give_up(op)
+            self.give_up(op)
 
-    def _give_up(self, op: Operation) -> NoReturn:
+    def give_up(self, op: Operation) -> NoReturn:
+        """Fault for running longer than is allowed."""
         raise fault(
             op,
             "too-long",

@@ -19,7 +19,7 @@ from ..dialects.cuda_tile.ops_view import (
 )
 from ..dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
 from .faults import fault
-from .formats import element_of, from_float64, from_words, held, storage_bits, to_words
+from .formats import FNV8, FORMATS, element_of, from_float64, from_words, held, storage_bits, to_words
 from .integers import to_int64, to_python, wrap
 from .machine import Frame, handles
 
@@ -135,14 +135,33 @@ PADDING = {
 }
 
 
-def _padding(frame: Frame, type: TileView, inside: np.ndarray) -> np.ndarray:
+def _padding(frame: Frame, op: LoadViewTkoOp, type: TileView, inside: np.ndarray) -> np.ndarray:
     """A new tile of what elements outside of the tensor are."""
     element_type = type.element_type
+    if type.padding_value is not None and not _can_hold(element_type, type.padding_value):
+        raise fault(
+            op, "padding-value", f"{element_type} cannot hold what the view pads with, {type.padding_value.value}"
+        )
     if type.padding_value is None and not inside.all():
         return frame.choice.arbitrary(held(element_type), type.tile_shape)
     if type.padding_value in (None, PaddingValue.ZERO):
         return np.zeros(type.tile_shape, held(element_type))
-    return np.full(type.tile_shape, from_float64(np.asarray(PADDING[type.padding_value]), element_type))
+    value = (
+        np.nan if element_type == FNV8 and type.padding_value is PaddingValue.POS_INF else PADDING[type.padding_value]
+    )
+    return np.full(type.tile_shape, from_float64(np.asarray(value), element_type))
+
+
+def _can_hold(element_type: Attribute, padding: PaddingValue) -> bool:
+    """Whether a padding value has bits in a type; f8E5M3FNU has its NaN for an infinity, and one zero."""
+    if padding is PaddingValue.ZERO:
+        return True
+    form = FORMATS.get(element_type)
+    if form is None or padding is PaddingValue.NAN:
+        return form is not None and form.has_nan
+    if element_type == FNV8:
+        return padding is not PaddingValue.NEG_INF
+    return form.signed if padding is PaddingValue.NEG_ZERO else form.has_infinity
 
 
 def addresses_of(view: View, offsets: np.ndarray) -> np.ndarray:
@@ -161,7 +180,7 @@ def load_view(frame: Frame, op: LoadViewTkoOp):
     view = frame.get(op.view)
     offsets, inside = locate(frame, op, view)
     element_type = view.tensor.element_type
-    values = _padding(frame, view.type, inside)
+    values = _padding(frame, op, view.type, inside)
     if storage_bits(element_type) < 8:
         places, shifts = _nibbles(view, offsets[inside])
         loaded = from_words(frame.launch.memory.load(places, 1) >> shifts & np.uint8(15), element_type)

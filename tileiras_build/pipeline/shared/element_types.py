@@ -14,13 +14,14 @@ from functools import cache, cached_property
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute
 
+from ...element_types import ELEMENT_TYPES
 from ...errors import Unsupported
 from .llvm_types import named
 
 
 @dataclass(frozen=True)
 class Element:
-    """One row: the MLIR spelling, the LLVM type in registers and in memory, the width in memory in bits."""
+    """One row of ``tileiras_build/element_types.py``: the MLIR spelling, the LLVM type in registers and in memory, the width in memory in bits."""
 
     name: str
     register: str
@@ -57,25 +58,9 @@ class Element:
         return -(-count * self.bytes // self.per_byte)
 
 
-_ROWS = (
-    Element("i1", "i1", "i8", 8),
-    Element("i4", "i8", "i8", 8),
-    Element("i8", "i8", "i8", 8),
-    Element("i16", "i16", "i16", 16),
-    Element("i32", "i32", "i32", 32),
-    Element("i64", "i64", "i64", 64),
-    Element("f16", "half", "i16", 16),
-    Element("bf16", "bfloat", "i16", 16),
-    Element("f32", "float", "i32", 32),
-    Element("tf32", "float", "i32", 32),
-    Element("f64", "double", "i64", 64),
-    Element("f8E4M3FN", "i8", "i8", 8),
-    Element("f8E5M2", "i8", "i8", 8),
-    Element("f8E8M0FNU", "i8", "i8", 8),
-    Element("f4E2M1FN", "i8", "i8", 8, per_byte=2),
-    Element("fnv8E5M3FNU", "i8", "i8", 8),
-)
-ELEMENTS: dict[str, Element] = {row.name: row for row in _ROWS}
+ELEMENTS: dict[str, Element] = {
+    name: Element(name, row.register, row.memory, row.moved_bits, row.per_byte) for name, row in ELEMENT_TYPES.items()
+}
 POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64)
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects import cuda_tile
+from ...dialects.cuda_tile.location import source_location
+from ...dialects.cuda_tile.view_types import TileView
 from ...dialects.narrowing import expect
 from ...dialects.nv_tileaa import MemRefType, ops
+from ...element_types import ELEMENT_TYPES
+from ...errors import InvalidInput
 from .converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operands
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
@@ -37,8 +41,22 @@ def _convert_make_tensor_view(cv: Converter, op: Operation, block: Block) -> Non
 
 
 def _convert_load_view(cv: Converter, op: cuda_tile.LoadViewTkoOp, block: Block) -> None:
+    _check_padding(op)
     coords = [cv.value(index) for index in op.index]
     cv.build(op, block, ops.TiledLoadOp, [cv.value(op.view), coords, optional(cv, op.token)], attributes_of(op))
+
+
+def _check_padding(op: cuda_tile.LoadViewTkoOp) -> None:
+    """A view pads with what its elements can be."""
+    view = expect(TileView, op.view.type)
+    name = str(view.element_type).removeprefix("!cuda_tile.")
+    if view.padding_value is not None and ELEMENT_TYPES[name].padding(view.padding_value.value) is None:
+        raise InvalidInput(
+            "padding-value",
+            f"the view pads with {view.padding_value.value}, which {name} cannot hold",
+            location=source_location(op),
+            remedy="pad with zero, and choose another value where the tile ends",
+        )
 
 
 def _convert_store_view(cv: Converter, op: cuda_tile.StoreViewTkoOp, block: Block) -> None:

@@ -7,7 +7,6 @@ per element.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
+from ....element_types import ELEMENT_TYPES
 from ....errors import Unsupported
 from ....layouts import LinearLayout
 from ...shared.accessors import expect, number_of, numbers_of, string_of
@@ -49,30 +49,11 @@ def space_of(e: KernelEmitter) -> Modifiers:
     return {"space": space} if (space := e.pointer_space.removeprefix(".")) else {}
 
 
-PADDING_FLOATS = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
-FLOAT_FORMATS = {"f16": "<e", "f32": "<f", "f64": "<d", "tf32": "<f"}
-
-
 def padding_bits(element: Element, padding: str) -> int:
     """The bits of a padding value in one element; raises Unsupported for a type without it."""
-    if padding in ("none", "zero"):
-        return 0
-    value = PADDING_FLOATS[padding]
-    if element.name == "bf16":
-        return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
-    if (format := FLOAT_FORMATS.get(element.name)) is not None:
-        return int.from_bytes(struct.pack(format, value), "little")
-    import ml_dtypes
-    import numpy
-
-    dtypes = {
-        "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-        "f4E2M1FN": ml_dtypes.float4_e2m1fn,
-    }  # fmt: skip
-    if (dtype := dtypes.get(element.name)) is None:
-        raise Unsupported("padding-type", f"padding value {padding} needs a floating-point type, not {element.name}")
-    with numpy.errstate(all="ignore"):
-        return int(numpy.array(value, dtype).view(numpy.uint8))
+    if (bits := ELEMENT_TYPES[element.name].padding(padding)) is None:
+        raise Unsupported("padding-type", f"padding value {padding} is no value of {element.name}")
+    return bits
 
 
 # ---- tiles of views --------------------------------------------------------------------------------

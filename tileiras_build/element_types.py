@@ -1,0 +1,177 @@
+"""The element types of tiles, in one table: what a value is, what it takes in memory, and what others call the type.
+
+Rows are named as MLIR spells the types; Tile IR's own has no prefix here. Everything that has to know the element types
+reads this table, the interpreter and the emulator apart, which judge numbers and have tables of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import copysign, frexp, ldexp
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """Bits of a floating-point value: widths of exponent and mantissa, the bias, and the patterns beside numbers.
+
+    ``nan``: of the quiet NaN without payload, None where there is none. ``zero``: whether the pattern of zeros is the number 0.
+    """
+
+    exponent: int
+    mantissa: int
+    bias: int
+    nan: int | None
+    signed: bool = True
+    infinity: int | None = None
+    zero: bool = True
+
+    @property
+    def width(self) -> int:
+        return self.signed + self.exponent + self.mantissa
+
+    @property
+    def precision(self) -> int:
+        """Bits of the significand, the hidden one included."""
+        return self.mantissa + 1
+
+    def pattern(self, name: str) -> int | None:
+        """The bits of ``zero``, ``neg_zero``, ``nan``, ``pos_inf`` or ``neg_inf``; None of what the type does not hold."""
+        return {
+            "zero": 0,
+            "nan": self.nan,
+            "pos_inf": self.infinity,
+            "neg_zero": self._negative(0) if self.zero else None,
+            "neg_inf": None if self.infinity is None or not self.signed else self._negative(self.infinity),
+        }[name]
+
+    def _negative(self, pattern: int) -> int:
+        return pattern | self.signed << self.width - 1
+
+    def value(self, bits: int) -> float:
+        """The number of a pattern; infinities and NaNs as Python's."""
+        sign = -1.0 if self.signed and bits >> self.width - 1 else 1.0
+        exponent, fraction = bits >> self.mantissa & (1 << self.exponent) - 1, bits & (1 << self.mantissa) - 1
+        top = exponent == (1 << self.exponent) - 1
+        if self.nan is not None and top and self._is_nan(fraction):
+            return float("nan")
+        if self.infinity is not None and self.signed and top:
+            return sign * float("inf")
+        if exponent == 0 and self.zero:
+            return sign * fraction * 2.0 ** (1 - self.bias - self.mantissa)
+        return sign * (1 + fraction / (1 << self.mantissa)) * 2.0 ** (exponent - self.bias)
+
+    def nearest(self, value: float) -> int:
+        """The pattern of the number nearest to a value, of two the even one; past the largest number the infinity or the NaN."""
+        if value != value or abs(value) == float("inf"):
+            found = self.pattern("nan" if value != value else "pos_inf")
+            return self._signed(value, self._past() if found is None else found)
+        least = 1 - self.bias
+        exponent = max(frexp(value)[1] - 1, least) if value else least
+        steps = round(ldexp(abs(value), self.mantissa - exponent))
+        return self._signed(value, min((exponent - least << self.mantissa) + steps, self._past()))
+
+    def _past(self) -> int:
+        """What stands behind the largest number."""
+        behind = [pattern for pattern in (self.infinity, self.nan) if pattern is not None]
+        return min(behind, default=(1 << self.width - self.signed) - 1)
+
+    def _signed(self, value: float, pattern: int) -> int:
+        return self._negative(pattern) if copysign(1.0, value) < 0 else pattern
+
+    def _is_nan(self, fraction: int) -> bool:
+        """Of the largest exponent: every fraction but that of the infinity, or the last one alone where there is none."""
+        has_infinity = self.infinity is not None and self.infinity != self.nan
+        return fraction != 0 if has_infinity else fraction == (1 << self.mantissa) - 1
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """One row.
+
+    ``bits`` of a value; ``register`` and ``memory``, the types of LLVM between instructions and that loads and stores move;
+    ``numpy``, the type of NumPy or ml_dtypes, None where neither has it; ``c``, of a parameter in C; ``c_kind``, of an
+    element in launcher.hpp; ``struct``, the letter of Python's module; ``tma``, the element of a tensor map, None where none
+    is used; ``ptx``, in the names of matrix instructions and conversions; ``unused``, how many low bits in memory say nothing;
+    ``per_byte``, how many share a byte of an array.
+    """
+
+    name: str
+    bits: int
+    register: str
+    memory: str
+    numpy: str | None
+    c: str | None = "uint8_t"
+    c_kind: str | None = None
+    struct: str | None = None
+    tma: str | None = None
+    ptx: str | None = None
+    format: FloatFormat | None = None
+    unused: int = 0
+    per_byte: int = 1
+
+    @cached_property
+    def moved_bits(self) -> int:
+        """Bits that loads and stores of one element move: a byte at least."""
+        return int(self.memory[1:])
+
+    def padding(self, name: str) -> int | None:
+        """The bits in memory of a padding value of views; None where the type cannot hold it."""
+        if name in ("none", "zero"):
+            return 0
+        found = None if self.format is None else self.format.pattern(name)
+        return None if found is None else found << self.unused
+
+
+def _integer(bits: int, numpy: str, **words: str | None) -> ElementType:
+    memory = f"i{max(bits, 8)}"
+    register = "i1" if bits == 1 else memory
+    return ElementType(f"i{bits}", bits, register, memory, numpy, **words)
+
+
+# An infinity becomes its NaN, as NVIDIA's compiler has it.
+FNV8 = FloatFormat(5, 3, 15, 0xFF, signed=False, infinity=0xFF)
+_ROWS = (
+    _integer(1, "bool", c="uint8_t", c_kind="i1"),
+    _integer(4, "int4", c=None),
+    _integer(8, "int8", c="int8_t", c_kind="i8", struct="b", tma="u8", ptx="s8"),
+    _integer(16, "int16", c="int16_t", c_kind="i16", struct="h", tma="u16"),
+    _integer(32, "int32", c="int32_t", c_kind="i32", struct="i", tma="u32", ptx="s32"),
+    _integer(64, "int64", c="int64_t", c_kind="i64", struct="q", tma="u64"),
+    ElementType(
+        "f16", 16, "half", "i16", "float16", "uint16_t", "f16", "e", "f16", "f16",
+        FloatFormat(5, 10, 15, 0x7E00, infinity=0x7C00),
+    ),
+    ElementType(
+        "bf16", 16, "bfloat", "i16", "bfloat16", "uint16_t", "bf16", None, "bf16", "bf16",
+        FloatFormat(8, 7, 127, 0x7FC0, infinity=0x7F80),
+    ),
+    ElementType(
+        "f32", 32, "float", "i32", "float32", "float", "f32", "f", "f32", "f32",
+        FloatFormat(8, 23, 127, 0x7FC00000, infinity=0x7F800000),
+    ),
+    # Travels as f32, whose lowest bits it has no use for.
+    ElementType(
+        "tf32", 19, "float", "i32", "float32", "float", "f32", "f", "f32", "tf32",
+        FloatFormat(8, 10, 127, 0x3FE00, infinity=0x3FC00), unused=13,
+    ),
+    ElementType(
+        "f64", 64, "double", "i64", "float64", "double", "f64", "d", "f64", "f64",
+        FloatFormat(11, 52, 1023, 0x7FF8 << 48, infinity=0x7FF0 << 48),
+    ),
+    ElementType(
+        "f8E4M3FN", 8, "i8", "i8", "float8_e4m3fn", c_kind="f8", tma="u8", ptx="e4m3", format=FloatFormat(4, 3, 7, 0x7F),
+    ),
+    ElementType(
+        "f8E5M2", 8, "i8", "i8", "float8_e5m2", c_kind="f8", tma="u8", ptx="e5m2",
+        format=FloatFormat(5, 2, 15, 0x7E, infinity=0x7C),
+    ),
+    ElementType(
+        "f8E8M0FNU", 8, "i8", "i8", "float8_e8m0fnu", c_kind="f8", tma="u8", ptx="ue8m0",
+        format=FloatFormat(8, 0, 127, 0xFF, signed=False, zero=False),
+    ),
+    ElementType("fnv8E5M3FNU", 8, "i8", "i8", None, c_kind="f8", tma="u8", format=FNV8),
+    # No parameter is one; two share a byte.
+    ElementType("f4E2M1FN", 4, "i8", "i8", "float4_e2m1fn", c=None, ptx="e2m1", format=FloatFormat(2, 1, 1, None), per_byte=2),
+)  # fmt: skip
+ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
