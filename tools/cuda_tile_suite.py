@@ -1,6 +1,6 @@
 """Run the tests of NVIDIA/cuda-tile through the assembler and the disassembler, and print counts and what differs.
 
-    python tools/cuda_tile_suite.py CHECKOUT [--list]
+    python tools/cuda_tile_suite.py CHECKOUT [--list] [--referee TILEIRAS]
 
 CHECKOUT is an unpacked https://github.com/NVIDIA/cuda-tile. Each unit of its ``test/**/*.mlir`` (between lines of ``// -----``)
 is one of:
@@ -11,7 +11,9 @@ is one of:
 
 The text is taken as it stands, but for what only NVIDIA's test build reads: a ``testing$func`` is written ``entry``; what
 an entry cannot have as a parameter, and results of operations of no dialect, are made by operations; operations outside
-of a function are put into one. No line moves. ``--list`` names each unit that differs.
+of a function are put into one; the second module of a unit is one of its own. No line moves. The files of bytecode beside
+the tests are disassembled, or refused. ``--list`` names each unit that differs; ``--referee`` asks NVIDIA's compiler about
+bad units that are accepted, and whether it takes the bytecode of good ones.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from __future__ import annotations
 import argparse
 import collections
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,13 +33,20 @@ sys.path.insert(0, str(PROJECT))
 
 from tileiras_build.bytecode import disassemble  # noqa: E402
 from tileiras_build.bytecode.opcodes import VERSIONS, Version  # noqa: E402
-from tileiras_build.bytecode.text_parser import parse_text  # noqa: E402
+from tileiras_build.bytecode.text_parser import RENAMED, parse_text  # noqa: E402
 from tileiras_build.bytecode.writer import write_module  # noqa: E402
 from tileiras_build.errors import TileirasError  # noqa: E402
 
 EXPECTED = re.compile(r"expected-error(?:-re)?\s*(?:@([+-]\d+|\w+))?\s*(?:\d+\s*)?\{\{")
+REMARK = re.compile(r"expected-remark\s*@below")
 MARK = re.compile(r"//\s*expected-\w+")
 HEADER = re.compile(r"^[ \t]*(?:cuda_tile\.)?testing\$func\s+@[\w$.]+\s*\(", re.MULTILINE)
+ENTRY = re.compile(
+    r"^[ \t]*(?:cuda_tile\.)?entry\s+@[\w$.]+\s*\((?=[^{]*: *(?:!cuda_tile\.)?(?:token|\w+_view)\b)", re.MULTILINE
+)
+FUNCTION = re.compile(
+    r'^\s*(?:cuda_tile\.)?(?:entry|testing\$func)\b|"cuda_tile\.(?:entry|testing\$func)"', re.MULTILINE
+)
 FOREIGN = re.compile(r'%([\w$.]+)\s*=\s*"(?!cuda_tile\.)[\w.]+"\s*\(\)\s*:\s*\(\)\s*->\s*([^\n]+)')
 OPERATION = re.compile(r"\s*(?:%\S+(?:, %\S+)* = )?(?:[a-z]\w+)\b.* : ")
 # What only NVIDIA's test build reads, and what no text can be refused for: a pattern of a unit, the reason in words.
@@ -43,6 +54,7 @@ OUT_OF_REACH = (
     (r"testing\$bytecode_test|bytecode-version=250", "an operation of NVIDIA's test build"),
     (r"Werr-hints", "wants unusable hints refused (-Werr-hints); they are ignored with a remark"),
     (r"update-symbol-name", "a pass of NVIDIA's test build"),
+    (r"enclosing function \(@|match function result type", "results of a testing$func, which an entry has not"),
     (r"--list-versions|Inputs/|%S/", "reads no text"),
 )
 WITH_PASSES = re.compile(r"--pass-pipeline|--canonicalize|--mlir-print-debuginfo")
@@ -75,19 +87,32 @@ def units(root: Path) -> Iterator[Unit]:
             unit = Unit(str(path.relative_to(root / "test")), text.count("\n", 0, start) + 1, part, run)
             start += len(part)
             if re.sub(r"//.*", "", part).strip():
-                yield _classified(unit)
+                yield from map(_classified, _modules(unit))
+
+
+def _modules(unit: Unit) -> Iterator[Unit]:
+    """A unit for each module; what stands before the first belongs to all."""
+    starts = [found.start() for found in re.finditer(r"^cuda_tile\.module\b", unit.text, re.MULTILINE)]
+    if len(starts) < 2:
+        yield unit
+        return
+    for start, end in zip(starts, [*starts[1:], len(unit.text)]):
+        before = unit.text[: starts[0]] + "\n" * unit.text.count("\n", starts[0], start)
+        yield Unit(unit.file, unit.line, before + unit.text[start:end], unit.run)
 
 
 def _classified(unit: Unit) -> Unit:
     unit.lines = list(_expected_lines(unit.text.splitlines()))
     told = re.search(r"bytecode-version=([\d.]+)", unit.run)
     unit.version = told and tuple(map(int, told[1].split(".")))
-    unit.is_bad = bool(unit.lines) or bool(re.search(r"RUN: not ", unit.run))
+    unit.is_bad = bool(EXPECTED.search(unit.text)) or bool(re.search(r"RUN: not ", unit.run))
     return unit
 
 
 def _expected_lines(lines: list[str]) -> Iterator[int]:
     for number, line in enumerate(lines, 1):
+        if REMARK.search(line):
+            yield number + 1
         for found in EXPECTED.finditer(line):
             where = found[1] or "0"
             if where == "below":
@@ -99,11 +124,11 @@ def _expected_lines(lines: list[str]) -> Iterator[int]:
 
 
 # ---- what stands in for NVIDIA's test build
-def respelled(text: str) -> str:
+def respelled(text: str, header: re.Pattern = HEADER) -> str:
     """The unit as an assembler reads it, line by line."""
     text = text.replace('"cuda_tile.testing$func"', '"cuda_tile.entry"')
     text = FOREIGN.sub(lambda found: _made(found[1], found[2].strip()) or found[0], text)
-    while (found := HEADER.search(text)) is not None:
+    while (found := header.search(text)) is not None:
         text = _as_entry(text, found)
     return text if _has_functions(text) else "entry @unit() { " + text + "\n}\n"
 
@@ -118,7 +143,7 @@ def _as_entry(text: str, found: re.Match) -> str:
     brace = text.index("{", end)
     parameters, made = _parameters(text[found.end() : end])
     results = text[end + 1 : brace]
-    header = found[0].replace("cuda_tile.", "").replace("testing$func", "entry")
+    header = found[0].replace("testing$func", "entry")
     close = _closing(text, brace)
     body = text[brace + 1 : close]
     if "->" in results:
@@ -130,8 +155,9 @@ def _as_entry(text: str, found: re.Match) -> str:
 def _parameters(text: str) -> tuple[str, str]:
     """The parameters that an entry can have, and operations that make the others."""
     out, made = "", ""
-    for piece in _at_commas(text):
-        found = re.search(r"%([\w$.]+)\s*:\s*((?:[^/]|/(?!/))*?)\s*$", re.sub(r"//[^\n]*", "", piece))
+    for piece in _at_commas(re.sub(r"//[^\n]*", "", text)):
+        piece = re.sub(r":\s*(?:!cuda_tile\.)?(ptr<\w+>)", r": tile<\1>", piece)
+        found = re.search(r"%([\w$.]+)\s*:\s*([\s\S]*?)\s*$", piece)
         operations = found and not _is_scalar(found[2]) and _made(found[1], found[2])
         if operations:
             made += operations + " "
@@ -143,16 +169,12 @@ def _parameters(text: str) -> tuple[str, str]:
 
 
 def _at_commas(text: str) -> Iterator[str]:
-    depth = start = position = 0
-    while position < len(text):
-        if text.startswith("//", position):
-            position = text.find("\n", position) % (len(text) + 1)
-            continue
-        depth += (text[position] in "<([{") - (text[position] in "}])>")
-        if text[position] == "," and depth == 0:
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character in "<([{") - (character in "}])>")
+        if character == "," and depth == 0:
             yield text[start:position]
             start = position + 1
-        position += 1
     if text[start:].strip():
         yield text[start:]
 
@@ -177,6 +199,9 @@ def _made(name: str, type: str) -> str:
     type = type.replace("!cuda_tile.", "")
     if type == "token":
         return f"%{name} = make_token : token"
+    if found := re.fullmatch(r"tile<((?:\d+x)*)i4>", type):
+        bytes = f"tile<{found[1]}i8>"
+        return f"%{name}__n = constant <i8: 0> : {bytes} %{name} = trunci %{name}__n : {bytes} -> {type}"
     if found := re.fullmatch(r"tile<((?:\d+x)*)([a-z]\w*)>", type):
         return f"%{name} = constant <{found[2]}: {_zero(found[2])}> : {type}"
     if found := re.fullmatch(r"tile<((?:\d+x)*)(ptr<\w+>)>", type):
@@ -213,7 +238,8 @@ def run_good(unit: Unit, report: Report) -> None:
     """Assemble, disassemble, assemble again."""
     version = unit.version if isinstance(unit.version, tuple) else VERSIONS[-1]
     try:
-        data = write_module(parse_text(respelled(unit.text), unit.name), version=version)
+        spelled = respelled(respelled(unit.text), ENTRY)
+        data = write_module(parse_text(spelled, unit.name), version=version)
         text = disassemble(data)
         again = write_module(parse_text(text), version=version)
         same = again == write_module(parse_text(disassemble(again)), version=version)
@@ -224,6 +250,10 @@ def run_good(unit: Unit, report: Report) -> None:
         report.differs("good", unit, "the text that is read back is another")
         return
     report.counts["good: as expected"] += 1
+    report.counts["good: of them to the letter"] += spelled == unit.text
+    report.counts["good: functions in them"] += len(FUNCTION.findall(re.sub(r"//.*", "", unit.text)))
+    if report.referee:
+        report.counts[f"good: NVIDIA's compiler {'takes' if report.takes(data) else 'refuses'} the bytecode"] += 1
     if not WITH_PASSES.search(unit.run):
         check_lines(unit, text, report)
 
@@ -233,7 +263,11 @@ def check_lines(unit: Unit, text: str, report: Report) -> None:
     printed = "\n".join(line.strip() for line in text.splitlines())
     for number, line in enumerate(unit.text.splitlines(), 1):
         found = re.search(r"//\s*CHECK(?:-NEXT|-SAME|-DAG)?: (.*)", line)
-        if found is None or not OPERATION.match(re.sub(r"%?\[\[.*?\]\]|%?\{\{.*?\}\}", "%x", found[1])):
+        if (
+            found is None
+            or found[1].startswith("return %")
+            or not OPERATION.match(re.sub(r"%?\[\[.*?\]\]|%?\{\{.*?\}\}", "%x", found[1]))
+        ):
             continue
         good = re.search(_pattern(found[1].strip()), printed) is not None
         report.counts[f"CHECK lines of operations: {'found' if good else 'different'}"] += 1
@@ -244,13 +278,17 @@ def check_lines(unit: Unit, text: str, report: Report) -> None:
 def _pattern(line: str) -> str:
     """A CHECK line as an expression of Python."""
     out = ""
-    for piece in re.split(r"(\{\{.*?\}\}+|%\[\[.*?\]\](?!\])|%arg\d+)", line):
+    for old, new in RENAMED.items():
+        line = re.sub(rf"\b{old} ", f"{new} ", line)
+    for piece in re.split(r"(%?\{\{.*?\}\}+|%\[\[\w+(?::.*?)?\]\]|%arg\d+)", line):
         if piece.startswith("{{"):
             out += f"(?:{piece[2:-2]})"
+        elif piece.startswith("%{{"):
+            out += f"%(?:{piece[3:-2]})"
         elif piece.startswith("%"):
             out += r"%\S*?\w"
         else:
-            out += re.escape(piece).replace(r"\ ", r"\s+")
+            out += re.sub(r"(?:\\ )+", r"\\s+", re.escape(piece))
     return out
 
 
@@ -261,7 +299,7 @@ def run_bad(unit: Unit, report: Report) -> None:
         if version is not None and version not in VERSIONS:
             report.counts["bad: refused"] += 1  # by the command line, which lists those it writes
             return
-        write_module(parse_text(respelled(unit.text), unit.name), version=version or VERSIONS[-1])
+        data = write_module(parse_text(respelled(unit.text), unit.name), version=version or VERSIONS[-1])
     except TileirasError as problem:
         line = problem.location.line if problem.location else 0
         is_there = not unit.lines or line in unit.lines or 0 in unit.lines
@@ -269,7 +307,25 @@ def run_bad(unit: Unit, report: Report) -> None:
         if not is_there:
             report.lines.append(f"{unit.name}: expected on line {unit.lines}: {problem}")
         return
-    report.differs("bad", unit, "accepted")
+    if report.referee and report.takes(data):
+        report.counts["bad: accepted, as by NVIDIA's compiler"] += 1
+        report.lines.append(f"{unit.name}: accepted, as by NVIDIA's compiler")
+    else:
+        report.differs("bad", unit, "accepted")
+
+
+def run_bytecode(path: Path, report: Report) -> None:
+    """Disassemble a file, or refuse it."""
+    is_bad = path.parent.name == "invalid" or "-in-" in path.name
+    try:
+        disassemble(path.read_bytes(), name=path.name)
+    except TileirasError as problem:
+        good, said = is_bad, str(problem)
+    else:
+        good, said = not is_bad, "accepted"
+    report.counts[f"files of bytecode: {'as expected' if good else 'different'}"] += 1
+    if not good:
+        report.lines.append(f"{path.name}: {said}")
 
 
 @dataclass
@@ -278,6 +334,15 @@ class Report:
 
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
     lines: list[str] = field(default_factory=list)
+    referee: str = ""
+
+    def takes(self, data: bytes) -> bool:
+        """Whether the referee compiles bytecode."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "k.tilebc"
+            path.write_bytes(data)
+            command = [self.referee, "--gpu-name", "sm_100", str(path), "-o", str(path.with_suffix(".cubin"))]
+            return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     def differs(self, kind: str, unit: Unit, message: str) -> None:
         self.counts[f"{kind}: different"] += 1
@@ -288,9 +353,11 @@ class Report:
         return "\n".join(rows + (["", *self.lines] if listed else []))
 
 
-def run(root: Path) -> Report:
+def run(root: Path, referee: str = "") -> Report:
     """Everything."""
-    report = Report()
+    report = Report(referee=referee)
+    for path in sorted((root / "test").rglob("*bc")):
+        run_bytecode(path, report)
     for unit in units(root):
         reason = next((why for pattern, why in OUT_OF_REACH if re.search(pattern, unit.run + unit.text)), None)
         if reason is not None:
@@ -304,8 +371,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--list", action="store_true", help="name each unit that differs")
+    parser.add_argument("--referee", default="", metavar="TILEIRAS", help="NVIDIA's compiler")
     options = parser.parse_args()
-    print(run(options.checkout).text(options.list))
+    print(run(options.checkout, options.referee).text(options.list))
 
 
 if __name__ == "__main__":

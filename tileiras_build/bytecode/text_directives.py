@@ -35,10 +35,18 @@ from tileiras_build.dialects.cuda_tile.base import pointer_type
 from tileiras_build.dialects.cuda_tile.element_types import BITS
 from tileiras_build.dialects.cuda_tile.enums import EnumAttr, RoundingModeAttr
 from tileiras_build.dialects.cuda_tile.types import TOKEN, Dims, TensorViewType, TileType
+from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
+from tileiras_build.dialects.narrowing import expect
 
 if TYPE_CHECKING:
     from tileiras_build.bytecode.text_parser import TextParser
 
+MADE_VIEWS: dict[str, type[Attribute]] = {
+    "make_tensor_view": TensorViewType,
+    "make_partition_view": PartitionViewType,
+    "make_strided_view": StridedViewType,
+    "make_gather_scatter_view": GatherScatterViewType,
+}
 BOOLEANS = ("true", "false")
 
 
@@ -51,6 +59,8 @@ def _type(p: TextParser, parts: Parts, name: str) -> None:
     p.scan.skip()
     start = p.scan.position
     parts.types[name] = type = p.scan.type()
+    if name == "result" and not isinstance(type, MADE_VIEWS.get(parts.name, Attribute)):
+        p.scan.fail(f"{parts.name} makes a {parts.name.removeprefix('make_')}, not {type}", start)
     for value in parts.operands.get(name, ()):
         if value.type != type:
             p.scan.fail(f"'{name}' is of type {value.type}, not {type}", start)
@@ -280,9 +290,7 @@ def _mixed(p: TextParser, values: list[SSAValue]) -> Dims:
 
 def compare_sizes(p: TextParser, parts: Parts, start: int) -> None:
     """Refuse sizes of a view that differ from those of its type."""
-    view = parts.types["result"]
-    if not isinstance(view, TensorViewType):
-        p.scan.fail(f"expected a tensor_view, got {view}", start)
+    view = expect(TensorViewType, parts.types["result"])
     for word, dims in (("shape", view.shape), ("strides", view.strides)):
         given = parts.sizes[word]
         if len(given) != len(dims):

@@ -169,7 +169,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 def add_asm(parser: argparse.ArgumentParser) -> None:
     """The options of ``asm``."""
-    parser.add_argument("file", metavar="FILE.mlir", help="text as dis prints it")
+    parser.add_argument("file", metavar="FILE.mlir", help="Tile IR text as dis and NVIDIA's tools print it")
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the suffix .tilebc")
     what = "the version to write, such as 13.5; default: one that tools a release older still read"
     parser.add_argument("--bytecode", type=_version, metavar="VERSION", help=what)
