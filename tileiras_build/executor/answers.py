@@ -16,6 +16,15 @@ def result_of(answer: Answer) -> Any:
     raise answer[1]
 
 
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether there is a MemoryError among the causes of an exception, which may be among its own."""
+    seen = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return any(isinstance(error, MemoryError) for error in seen)
+
+
 def describe_exit(code: int | None) -> str:
     """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
     if code is None:

@@ -1,4 +1,8 @@
-"""Calls of functions that run people's own Python, in a worker: the result, and what was read for it."""
+"""Calls of functions that run people's own Python, each in a process of its own: the result, and what was read for it.
+
+The process is a fork of this one, which has imported what all need and nothing of a user's. So what one file does to its
+process (environment, folders, settings, caches of libraries) reaches no other.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,17 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager
+from functools import partial
 
-from ..errors import InvalidInput, Location
+from ..errors import InternalError, InvalidInput, Location
 from ..pipeline.stages import load
 from ..reads.loading import use_certain_code
 from ..reads.looking import is_installed, is_standard
 from ..reads.places import Places
 from ..reads.record import Watched
-from ..reads.watch import PACKAGE, ReadsChanged, install
+from ..reads.system_reads import SystemReads
+from ..reads.watch import ReadsChanged, install
+from .fork_call import call_in_fork
 
 
 def call(function: str, root: str, *arguments: object) -> Watched:
@@ -23,15 +29,25 @@ def call(function: str, root: str, *arguments: object) -> Watched:
     Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
     """
     use_certain_code()
+    watch, places = install(), Places(root)
+    run = load(function)
+    watch.prepare(places)
+    signals = watch.signals
+    system = SystemReads(lambda: signals.is_silent, lambda: signals.tolerates_runs)
+    made = call_in_fork(partial(_call, run, places, arguments), system.see)
+    return Watched(made.files, system.add_to(made.record, places), made.remarks)
+
+
+def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple) -> Watched:
+    """What is made and read, in the fork."""
     watch = install()
     _forget_files()
-    with _programs_unloaded():
-        watch.begin()
-        try:
-            files = load(function)(*arguments)
-            return Watched(files, watch.end(Places(root)))
-        finally:
-            watch.stop()
+    watch.begin()
+    try:
+        files = run(*arguments)
+        return Watched(files, watch.end(places))
+    finally:
+        watch.stop()
 
 
 def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
@@ -45,15 +61,26 @@ def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
                 message = f"{changed} while the file was exported, and once more when it was exported again"
                 remedy = "build again when nothing writes there"
                 raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
+        except InternalError as error:
+            raise _of_the_file(error, path) or error from None
     raise AssertionError("the second attempt returns or raises")
 
 
-def _forget_files() -> None:
-    """Drop what Python remembers of the files of earlier calls.
+_FAULTS_OF_FILES = {
+    "worker-died": "correct what ends its process; a build must be able to run the file",
+    "worker-timeout": "correct the loop that does not end, or raise TILEIRAS_TIMEOUT (seconds)",
+}
 
-    Installed libraries are listed anew where their folders' times change: listing them for each call costs more than
-    all else here.
-    """
+
+def _of_the_file(error: InternalError, path: str) -> InvalidInput | None:
+    """The user's error where the run of a file of theirs ends its process, or has no end."""
+    if (remedy := _FAULTS_OF_FILES.get(error.id)) is None:
+        return None
+    return InvalidInput(error.id, f"while the file ran: {error.message}", location=Location(path), remedy=remedy)
+
+
+def _forget_files() -> None:
+    """Drop what Python remembers of files that may have changed since this process began."""
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None:
             del sys.path_importer_cache[path]
@@ -61,22 +88,3 @@ def _forget_files() -> None:
             finder.invalidate_caches()
     for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
         del linecache.cache[name]
-
-
-@contextmanager
-def _programs_unloaded():
-    """Modules that are no installed libraries are loaded anew by each call, so that each call reads them."""
-    loaded = set(sys.modules)
-    try:
-        yield
-    finally:
-        for name in set(sys.modules) - loaded:
-            if _is_program(sys.modules[name]):
-                del sys.modules[name]
-
-
-def _is_program(module: object) -> bool:
-    origin = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
-    if not isinstance(origin, str) or origin.startswith(PACKAGE):
-        return False
-    return not is_installed(origin) and not is_standard(origin)

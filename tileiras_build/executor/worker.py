@@ -17,8 +17,9 @@ from ..errors import InternalError, described, words_of
 from ..pipeline.stages import load
 from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
-from .answers import Answer
+from .answers import Answer, is_out_of_memory
 from .expendable import make_expendable
+from .fork_call import own_all_children
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
@@ -38,6 +39,7 @@ def serve(
     _leave_terminal(is_child)
     _write_to(log)
     make_expendable()
+    own_all_children()
     show_to_libraries(Path(log).parent)
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     while True:
@@ -46,7 +48,7 @@ def serve(
         except EOFError:
             return
         answer = _call(function, arguments)
-        if not answer[0] and _is_out_of_memory(answer[1]):
+        if not answer[0] and is_out_of_memory(answer[1]):
             answer = False, too_little(memory)
         _answer(connection, answer)
         if getattr(answer[1], "ends_worker", False):
@@ -72,15 +74,6 @@ def _limit_memory(bytes: int) -> None:
     with suppress(OSError, ValueError):
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (bytes, most))
-
-
-def _is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether there is a MemoryError among the causes of an exception, which may be among its own."""
-    seen = []
-    while error is not None and error not in seen:
-        seen.append(error)
-        error = error.__cause__ or error.__context__
-    return any(isinstance(error, MemoryError) for error in seen)
 
 
 def too_little(memory: int) -> InternalError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -19,7 +20,7 @@ from functools import lru_cache
 from .places import Places
 from .terminal import TERMINAL
 
-LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in folders, and no program is about
+_LEAVINGS = re.compile(r"__pycache__|\.sconsign(\.(dblite|tmp))*|\.up_to_date-[0-9a-f]{16}")
 # Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "TILEIRAS_EMULATOR_JOBS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"
@@ -42,10 +43,15 @@ def stamp(path: str) -> Stamp | None:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
 
 
+def is_leaving(name: str) -> bool:
+    """Whether builds leave files of this name in folders: no program is about them."""
+    return _LEAVINGS.fullmatch(name) is not None
+
+
 @lru_cache(maxsize=8192)
 def is_standard(path: str) -> bool:
     """Whether ``path`` belongs to the standard library, which the interpreter's version stands for."""
-    return path.startswith(STANDARD) and not is_installed(path)
+    return f"{path}{os.sep}".startswith(STANDARD) and not is_installed(path)
 
 
 @lru_cache(maxsize=8192)
@@ -60,7 +66,7 @@ def _folders(*names: str) -> tuple[str, ...]:
 
 
 _ZIPPED = f"{sys.base_exec_prefix}/lib/python{sysconfig.get_config_var('py_version_nodot')}.zip"
-STANDARD = (*_folders("stdlib", "platstdlib"), _ZIPPED)
+STANDARD = tuple(folder + os.sep for folder in (*_folders("stdlib", "platstdlib"), _ZIPPED))
 INSTALLED = ("site-packages", "dist-packages")  # the names of the folders that pip and Debian install into
 
 
@@ -97,10 +103,13 @@ class Looking:
         return _type_of(found[-1]) if found else ABSENT
 
     def stat(self, name: str, known: object) -> str:
-        """Type and permissions, size and time of modification."""
+        """Type and permissions, size, owner, number of names, and times of modification and change."""
         path = self.places.path(name)
         found = self.stamps[path] = stamp(path)
-        return f"{found[-1]:o} {found[2]} {found[0]}" if found else ABSENT
+        if found is None:
+            return ABSENT
+        owner = _stat(path)
+        return f"{found[-1]:o} {found[2]} {found[0]} {found[1]} {owner.st_uid}:{owner.st_gid} {owner.st_nlink}"
 
     def link(self, name: str, known: object) -> str:
         """What is here without following it: where a link points to, or the type."""
@@ -142,6 +151,12 @@ class Looking:
         listing = self._listing(self.places.path(name))
         return _digest(sorted(entry for group in listing.values() for entry in group if entry.endswith(_DISTRIBUTIONS)))
 
+    def startup(self, name: str, known: object) -> str:
+        """The files by which a folder of libraries decides what Python does when it starts."""
+        folder = self.places.path(name)
+        files = [entry for entry in _list(folder) if entry.endswith(".pth")]
+        return _digest([[entry, _digest_of(os.path.join(folder, entry), stat.S_IFREG)] for entry in files])
+
     def variable(self, name: str, known: object) -> str:
         """A variable of the environment; its digest, since some are secrets."""
         value = _environment().get(name)
@@ -176,6 +191,7 @@ KINDS: dict[str, Callable[[Looking, str, _Known], str]] = {
     "program": Looking.program,
     "shadows": Looking.shadows,
     "distributions": Looking.distributions,
+    "startup": Looking.startup,
     "variable": Looking.variable,
     "environment": Looking.environment,
     "path": Looking.path,
@@ -211,14 +227,14 @@ def _list(folder: str) -> list[str]:
         names = _listdir(folder)
     except (OSError, ValueError):
         return []
-    return sorted(name for name in names if not name.startswith(LEAVINGS))
+    return sorted(name for name in names if not is_leaving(name))
 
 
 def _entries(folder: str) -> list[str] | None:
     """The names in a folder with a mark for folders and links; None where there is none."""
     try:
         with _scandir(folder) as found:
-            rows = [f"{entry.name}{_mark(entry)}" for entry in found if not entry.name.startswith(LEAVINGS)]
+            rows = [f"{entry.name}{_mark(entry)}" for entry in found if not is_leaving(entry.name)]
     except (OSError, ValueError):
         return None
     return sorted(rows)

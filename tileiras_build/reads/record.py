@@ -154,6 +154,7 @@ _WORDS = {
     "program": "{} is another program",
     "shadows": "modules in {} hide some of Python's",
     "distributions": "the packages in {} changed",
+    "startup": "what Python does when it starts changed in {}",
     "variable": "the variable {} changed",
     "environment": "the environment changed{}",
     "path": "where Python looks for modules changed{}",

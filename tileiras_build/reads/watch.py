@@ -9,19 +9,21 @@ A process serves many steps, and installed libraries stay loaded in it, with wha
 code of a library reads counts for every later step of the process too, and so do the files of all loaded libraries;
 what the program's own code reads, which is loaded anew each time, counts for its step.
 
-What nobody can see from here (another process's files, a server's answer) is told by ``Record.unfollowed``. Left out:
-the stat that a folder's entries carry (``os.DirEntry.stat``), the time, and random numbers.
+What C code and other processes read is seen by their system calls (``system_reads.py``), where the system allows that.
+What nobody can see from here (a server's answer) is told by ``Record.unfollowed``. Left out: the time, and random numbers.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 from .looking import Looking, Stamp, is_installed, is_standard, stamp
 from .places import Places
@@ -31,6 +33,8 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 _METADATA = "importlib/metadata/__init__.py"
 _OURS = "TILEIRAS_"  # how the variables begin that this package itself looks at
 _FINDING = "/ctypes/util.py"
+_COMPILED = re.compile(r"/__pycache__(/[^/]+\.pyc(\.\d+)?)?$")
+_AT_START = ("sitecustomize", "usercustomize")
 _EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
 _WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
@@ -54,6 +58,12 @@ _LISTINGS = ("os.listdir", "os.scandir")
 _MAKING = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "tempfile.mkdtemp": 0, "tempfile.mkstemp": 0}
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 _HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
+_ENVIRONMENTS = re.compile(r"/proc/[^/]+/environ$")
+_REDIRECTIONS = re.compile(r"/proc/(self|thread-self|\d+)(/task/\d+)?/(cwd|root)/|/dev/fd/|/proc/[^/]+/fd/")
+# Names in a program's code that ask without an event: for the time zone, and for variables behind the back of ``os``.
+_TIME_NAMES = frozenset(("time", "datetime", "localtime", "zoneinfo"))
+_TIME_ZONE, _TIME_ZONE_FILE = "TZ", "/etc/localtime"
+_RAW_ENVIRONMENTS = frozenset(("posix", "_data"))
 # What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
 _TYPE_QUESTIONS = frozenset(
     ("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device")
@@ -61,7 +71,7 @@ _TYPE_QUESTIONS = frozenset(
 _CONTENTS_QUESTIONS = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
 # Where cuTile keeps what its launcher compiled, asked for when it is imported: no export reads that.
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
-_BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions"))
+_BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions", "startup"))
 _Key = tuple[str, str]
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -72,6 +82,31 @@ class ReadsChanged(Exception):
     ends_worker = True  # a process that has loaded what is no longer there
 
 
+class Signals:
+    """What a process tells, in memory that it shares, the one that looks at its system calls."""
+
+    def __init__(self) -> None:
+        self._bytes = mmap.mmap(-1, 2)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the process explains by itself what it asks now."""
+        return self._bytes[0] != 0
+
+    @is_silent.setter
+    def is_silent(self, value: bool) -> None:
+        self._bytes[0] = value
+
+    @property
+    def tolerates_runs(self) -> bool:
+        """Whether it has run a program whose result decides nothing."""
+        return self._bytes[1] != 0
+
+    @tolerates_runs.setter
+    def tolerates_runs(self, value: bool) -> None:
+        self._bytes[1] = value
+
+
 class Watch:
     """What this process reads while the watch is ``active``.
 
@@ -79,6 +114,7 @@ class Watch:
     """
 
     def __init__(self):
+        self.signals = Signals()
         self.active = self._loading = False
         self._own: dict[_Key, Stamp | str | None] = {}
         self._kept: dict[_Key, Stamp | str | None] = {}
@@ -92,6 +128,16 @@ class Watch:
         self._written, self._checked = (-1, "[]"), 0.0
         self._looking = _looking()
 
+    @property
+    def active(self) -> bool:
+        """Whether what is read now is noted."""
+        return self._active
+
+    @active.setter
+    def active(self, value: bool) -> None:
+        self._active = value
+        self.signals.is_silent = not value
+
     # ---- the phases of a process
 
     def load(self) -> None:
@@ -100,8 +146,16 @@ class Watch:
 
     def loaded(self) -> None:
         """The libraries are loaded."""
+        self._add_start()
         self._add_modules()
         self.active = self._loading = False
+
+    def prepare(self, places: Places) -> None:
+        """Look at what the libraries have read, so that a fork of this process need not; it has signals of its own."""
+        with self.aside():
+            self._block(_looking(), places)
+        self.signals = Signals()
+        self.active = False
 
     def begin(self) -> None:
         """A step begins."""
@@ -171,19 +225,26 @@ class Watch:
         elif event == "import" and arguments[1]:
             self.file(arguments[1])
         elif event in _MAKING:
-            self._made.add(os.path.abspath(os.fsdecode(arguments[_MAKING[event]])))
+            self._makes(event, arguments)
+        elif event == "exec":
+            self._executes(arguments[0])
         elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
             self.file(arguments[0])
-        elif event in _UNFOLLOWED and not _is_search_of_shared_library():
-            self._unfollowed[_UNFOLLOWED[event]] = None
+        elif event in _UNFOLLOWED:
+            if _is_search_of_shared_library():
+                self.signals.tolerates_runs = True
+            else:
+                self._unfollowed[_UNFOLLOWED[event]] = None
 
     def file(self, path: str, kind: str = "contents") -> None:
         """The program asks about ``path``."""
         if not self.active:
             return
-        name = os.path.abspath(path)
-        if name.startswith(_DEVICES):
-            if not name.startswith(_HARMLESS):
+        name = self._behind_own_links(os.path.abspath(path))
+        if _ENVIRONMENTS.match(name):
+            self._note("environment", "")
+        elif name.startswith(_DEVICES):
+            if not name.startswith(_HARMLESS) or _REDIRECTIONS.match(name):
                 self._unfollowed[f"it reads {name}"] = None
         elif not self._is_own(name):
             self._note(kind, name)
@@ -241,7 +302,43 @@ class Watch:
             return
         if ("contents", name) in self._own and name not in self._made:
             self._unfollowed[f"it changes {name}, which it also reads"] = None
-        self._made.add(name)
+        if name.startswith(_DEVICES):
+            return
+        if not self._exists(name) or flags & os.O_TRUNC:
+            self._made.add(name)
+        elif flags & os.O_EXCL:
+            self.file(name, "type")
+        elif name not in self._made:
+            self._unfollowed[f"it opens {name} for changes"] = None
+
+    def _makes(self, event: str, arguments: tuple) -> None:
+        """Something new appears, unless something is there; a hard link has the contents of another file."""
+        name = os.path.abspath(os.fsdecode(arguments[_MAKING[event]]))
+        if event == "os.link":
+            self.file(os.fsdecode(arguments[0]))
+        if event == "os.rename" and not self._is_own(source := os.path.abspath(os.fsdecode(arguments[0]))):
+            self._unfollowed[f"it renames {source}"] = None
+        if self._exists(name) and event != "os.rename":
+            self.file(name, "type")
+        else:
+            self._made.add(name)
+
+    def _exists(self, name: str) -> bool:
+        with self.aside():
+            return os.path.lexists(name)
+
+    def _executes(self, code: object) -> None:
+        """Code of the program's, whose names tell what it may ask without an event."""
+        if not isinstance(code, CodeType) or is_installed(code.co_filename) or is_standard(code.co_filename):
+            return
+        if code.co_filename.startswith(PACKAGE + os.sep):
+            return
+        names = _names_in(code)
+        if names & _TIME_NAMES:
+            self._note("variable", _TIME_ZONE)
+            self._note("contents", _TIME_ZONE_FILE)
+        if names & _RAW_ENVIRONMENTS:
+            self._note("environment", "")
 
     def _listed(self, path: int | _Path | None) -> None:
         caller = sys._getframe(2).f_code.co_filename
@@ -270,9 +367,28 @@ class Watch:
 
     def _is_own(self, name: str) -> bool:
         """Whether a path belongs to Python, to this package, or to what the program has made."""
-        if "__pycache__" in name or name.startswith(PACKAGE) or _EDITABLE in name or is_standard(name):
+        if _COMPILED.search(name) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or _EDITABLE in name:
             return True
+        return is_standard(name) or self._is_made(name)
+
+    def _is_made(self, name: str) -> bool:
         return name in self._made or any(name.startswith(f"{made}{os.sep}") for made in self._made)
+
+    def _behind_own_links(self, name: str) -> str:
+        """What a link leads to that the program has made."""
+        if not self._made or not self._is_made(name):
+            return name
+        with self.aside():
+            return os.path.realpath(name)
+
+    def _add_start(self) -> None:
+        """What Python runs before it begins: the modules of a site or a user, wherever they lie."""
+        for name in _AT_START:
+            _note_search(self, name, None)
+            if isinstance(file := getattr(sys.modules.get(name), "__file__", None), str):
+                self._note("contents", os.path.abspath(file))
+        for folder in filter(is_installed, map(os.path.abspath, sys.path)):
+            self._note("startup", folder)
 
     def _add_modules(self) -> None:
         """The files of all loaded libraries, and where each library was looked for."""
@@ -397,6 +513,15 @@ def _is_about_places(loading: bool) -> bool:
     )
 
 
+def _names_in(code: CodeType) -> set[str]:
+    """The names that code uses, and the functions and classes in it."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _names_in(constant)
+    return found
+
+
 # ---- the hooks, which stay where they are
 _watch = Watch()
 _is_hooked = False
@@ -422,18 +547,36 @@ def install() -> Watch:
             ("access", Watch.stat),
         ):
             setattr(os, name, _told(getattr(os, name), tell))
+        setattr(os, "fstat", _told_of_descriptor(os.fstat))
     return _watch
 
 
 def _told(original: Callable, tell: Callable[[Watch, str], None]) -> Callable:
     def function(path, *arguments, **options):
-        if _watch.active and not isinstance(path, int) and options.get("dir_fd") is None:
-            (tell if options.get("follow_symlinks", True) else Watch.link)(_watch, os.fsdecode(path))
-        return original(path, *arguments, **options)
+        if not _watch.active or isinstance(path, int) or options.get("dir_fd") is not None:
+            return original(path, *arguments, **options)
+        (tell if options.get("follow_symlinks", True) else Watch.link)(_watch, os.fsdecode(path))
+        with _watch.aside():
+            return original(path, *arguments, **options)
 
     function.__name__ = function.__qualname__ = original.__name__
     function.__doc__ = original.__doc__
     return function
+
+
+def _told_of_descriptor(original: Callable) -> Callable:
+    """The state of an open file that the program asks for, and not Python's own library for it."""
+
+    def fstat(fd):
+        if _watch.active and not _standard_callers():
+            with _watch.aside():
+                path = os.readlink(f"/proc/self/fd/{fd}") if os.path.lexists(f"/proc/self/fd/{fd}") else ""
+            if path.startswith(os.sep):
+                _watch.file(path, "stat")
+        return original(fd)
+
+    fstat.__doc__ = original.__doc__
+    return fstat
 
 
 class _Environment(os._Environ):
@@ -451,6 +594,14 @@ class _Environment(os._Environ):
     def __delitem__(self, key):
         _watch.assigned(os.fsdecode(key))
         super().__delitem__(key)
+
+    def __repr__(self):
+        _watch.whole_environment()
+        return super().__repr__()
+
+    def __len__(self):
+        _watch.whole_environment()
+        return super().__len__()
 
     def __iter__(self):
         _watch.whole_environment()

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable
 from typing import Any
 
-from ..reads.looking import LEAVINGS
+from ..reads.looking import is_leaving
 
 real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readlink, os.access
 _listdir, _scandir = os.listdir, os.scandir
@@ -50,7 +50,7 @@ def is_same_kind(one: list | None, other: list | None) -> bool:
 
 
 def _names(path: str) -> list[str]:
-    return sorted(name for name in _listdir(path) if not name.startswith(LEAVINGS))
+    return sorted(name for name in _listdir(path) if not is_leaving(name))
 
 
 def match(path: str, pattern: str) -> list[tuple[str, bool]]:
@@ -64,7 +64,7 @@ def match(path: str, pattern: str) -> list[tuple[str, bool]]:
 
 def _glob(path: str, pattern: str) -> list[list]:
     """As ``_entries``."""
-    found = [row for row in match(path, pattern) if not row[0].startswith(LEAVINGS)]
+    found = [row for row in match(path, pattern) if not is_leaving(row[0])]
     return [[name, _FILE, _FILE] if is_plain else _kinds(name, path) for name, is_plain in found]
 
 

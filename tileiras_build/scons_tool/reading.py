@@ -29,9 +29,10 @@ import SCons.Script
 import SCons.Tool
 import SCons.Variables
 
+from ..reads.looking import is_leaving
 from ..reads.looking import stamp as file_state
 from ..reads.terminal import TERMINAL
-from .asked import LEAVINGS, ask, kind_of, match, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
+from .asked import ask, kind_of, match, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
 from .script_code import Code, unwatched_start
 
 _DOUBTFUL = (
@@ -222,7 +223,7 @@ class Reading:
         if name.endswith(".pyc"):
             name = _source_of(name)
         # Records change with every build.
-        if name == os.devnull or os.path.basename(name).startswith(LEAVINGS):
+        if name == os.devnull or is_leaving(os.path.basename(name)):
             return
         kind = ask("kind", name)
         # A folder is opened for its lock; what it holds is asked for by listing it.
