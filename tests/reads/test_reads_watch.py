@@ -109,6 +109,12 @@ UNFOLLOWED = {
     "import socket; socket.socket().bind(('127.0.0.1', 0))": "it asks a server",
     "import sqlite3; sqlite3.connect(':memory:')": "it reads a database",
     "open('/proc/uptime').read()": "it reads /proc/uptime",
+    "open('/proc/self/environ').read()": "it reads /proc/self/environ",
+    "import ctypes; ctypes.CDLL(None).getenv(b'A')": "it calls getenv of C",
+    "import os; os.link('a.txt', 'b.txt')": "it gives another name to {folder}/a.txt",
+    "import os; os.chmod('a.txt', 0o600)": "it changes {folder}/a.txt",
+    "import os; os.unlink('a.txt')": "it removes {folder}/a.txt",
+    "import os; os.statvfs('.')": "it calls statfs",
     "open('a.txt').read(); open('a.txt', 'a').write('')": "it changes {folder}/a.txt, which it also reads",
 }
 
@@ -134,3 +140,13 @@ def test_what_nobody_can_follow_is_said(tmp_path, program):
 def test_pythons_own_library_is_not_noted(tmp_path):
     (record,) = watched(tmp_path, "import wave, tempfile, colorsys; tempfile.gettempdir()")
     assert names(record, "contents") == ["#/program_0.py"] and names(record, "variable") == []
+
+
+def test_what_python_runs_when_it_starts_counts_for_every_step(tmp_path):
+    """Wherever it lies: the modules of a site or a user, and the files that extend the search path."""
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/sitecustomize.py").write_text("")
+    (record,) = watched(tmp_path, "pass", PYTHONPATH=str(tmp_path / "far"))
+    kept = {tuple(row) for row in record["libraries"]}
+    assert ("contents", "#/far/sitecustomize.py") in kept
+    assert {kind for kind, _ in kept} >= {"startup"} and ("candidates", "#/far//usercustomize") in kept

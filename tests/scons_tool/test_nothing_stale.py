@@ -18,13 +18,23 @@ from tests.compiled_once import once, shared_folder
 from tests.package_copy import copy_package
 from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.scons_tool.test_caching import artifacts
-from tests.scons_tool.ways_to_change import WAYS, Way, in_place, renamed, write
+from tests.scons_tool.unusual_ways_to_read import UNUSUAL_WAYS
+from tests.scons_tool.ways_to_change import WAYS as USUAL_WAYS
+from tests.scons_tool.ways_to_change import Way, in_place, renamed, write
 
 PROGRAMS = SCONSTRUCT.replace("fake_stages.TABLE", "fake_stages.PROGRAM_TABLE").replace(
     'sorted(Glob("*.tilebc") + Glob("*.py"), key=str)', 'sorted(Glob("*/k.py"), key=str)'
 )
 CASE = "from tileiras_build.bytecode.export import Case\nCASES = [Case({name!r}, None, ())]\n"
-ROW = {name: f"w{number:02}" for number, name in enumerate([*WAYS, "nothing"])}
+WAYS = USUAL_WAYS | UNUSUAL_WAYS
+UNKEPT = (
+    "another program's output",
+    "/proc/self/cwd",
+    "getenv of C",
+    "a process of its own",
+    "a hard link that it makes",
+)
+ROW = {name: f"w{number:03}" for number, name in enumerate([*WAYS, "nothing"])}
 
 
 class Programs(Project):
@@ -111,8 +121,8 @@ def test_three_builds_agree_after(builds, name):
 
 def test_what_nothing_changes_is_not_built(builds):
     assert not [step for step in builds["steps"] if ROW["nothing"] in step.split(":")[0]]
-    # Only what runs a program is exported again and again, and ends there.
-    assert builds["unchanged"] == builds["again"] == ["tilebc 1 of k.py"]
+    # Only what cannot be followed is exported again and again, and ends there.
+    assert builds["unchanged"] == builds["again"] == ["tilebc 1 of k.py"] * len(UNKEPT)
 
 
 # ---- what is not a kernel's own

@@ -56,6 +56,7 @@ from tileiras_build.bytecode.signature import Signature, render
 from tileiras_build.bytecode.source_names import make_portable, with_producer
 from tileiras_build.errors import InvalidInput, Location, described, nearest, words_of
 from tileiras_build.files import write_files
+from tileiras_build.reads.looking import is_installed
 from tileiras_build.reads.watch import watch
 
 BYTECODE_VERSION = "13.4"
@@ -97,7 +98,7 @@ class _SiblingFinder:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == _own_package:
             return None
-        for folder in [self.folder] if path is None else [entry for entry in path if _is_below(entry, self.folder)]:
+        for folder in [self.folder] if path is None else [entry for entry in path if _is_own(name, entry, self.folder)]:
             watch().search(name.rpartition(".")[2], folder)
             spec = importlib.machinery.FileFinder(folder, (_SourceLoader, [".py"])).find_spec(name)
             if spec is not None and (spec.loader is None) == self.last:
@@ -105,8 +106,12 @@ class _SiblingFinder:
         return None
 
 
-def _is_below(path: str | None, folder: str) -> bool:
-    return path is not None and Path(path).is_relative_to(folder)
+def _is_own(module: str, path: str | None, folder: str) -> bool:
+    """Whether ``path``, of the package of a module, is the ``folder`` itself or that package in it.
+
+    An environment or a tree of installed packages may lie there as well: what is found in those is no sibling.
+    """
+    return path is not None and (path == folder or Path(path).is_relative_to(Path(folder, module.partition(".")[0])))
 
 
 @contextmanager
@@ -114,9 +119,7 @@ def _isolated(folder: str):
     """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
     watch().precede(folder)
     with watch().aside():
-        entries = [Path(folder, entry) for entry in os.listdir(folder)]
-        siblings = {entry.stem for entry in entries if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
-    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in siblings}
+        hidden = {name: sys.modules.pop(name) for name in _hidden_by(folder)}
     before = set(sys.modules)
     first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
     sys.meta_path.insert(0, first)
@@ -133,11 +136,27 @@ def _isolated(folder: str):
         sys.modules.update(hidden)
 
 
+def _hidden_by(folder: str) -> list[str]:
+    """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
+    entries = [Path(folder, entry) for entry in os.listdir(folder)]
+    first = {entry.stem for entry in entries if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
+    tops = {name: name.partition(".")[0] for name in sys.modules}
+    return [
+        name for name, top in tops.items() if top in first - {_own_package} or _is_sibling(sys.modules[name], folder)
+    ]
+
+
 def _is_sibling(module: types.ModuleType, folder: str) -> bool:
     if isinstance(getattr(module, "__loader__", None), _SourceLoader):
         return True
     is_namespace = getattr(module, "__file__", None) is None
-    return is_namespace and any(_is_below(path, folder) for path in getattr(module, "__path__", ()))
+    paths = list(getattr(module, "__path__", ())) if is_namespace else []
+    return any(_is_own(module.__name__, path, folder) for path in paths)
+
+
+def _is_users(path: str, folder: str) -> bool:
+    """Whether a source file lies beside the kernel file, and in no environment that lies there too."""
+    return Path(path).is_relative_to(folder) and not is_installed(os.path.relpath(path, folder))
 
 
 def load_cases(path: str | os.PathLike) -> list[Case]:
@@ -203,12 +222,23 @@ def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
     with _import_lock, _isolated(folder), _as_package(package, top, folder):
         sys.modules[full_name] = module  # dataclasses look their module up by name
         try:
-            loader.exec_module(module)
+            with _back_to_folder():
+                loader.exec_module(module)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             raise python_error(error, folder, Location(os.fspath(path))) from error
         yield module
+
+
+@contextmanager
+def _back_to_folder():
+    """Paths that are relative mean the same after a file has changed the working folder."""
+    before = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _package_of(folder: str) -> tuple[str, str]:
@@ -419,10 +449,10 @@ def _locate(error: BaseException, folder: str) -> Location | None:
         return Location(shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
     loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
     while loc is not None:
-        if _is_below(loc.filename, folder):
+        if _is_users(loc.filename, folder):
             return Location(shown_to_user(loc.filename), loc.line, loc.col + 1)
         loc = loc.call_site
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_below(frame.filename, folder)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename, folder)]
     if not frames:
         return None
     return Location(shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)

@@ -42,6 +42,9 @@ def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple
     """What is made and read, in the fork."""
     watch = install()
     _forget_files()
+    if sys.path[-1:] != [places.root]:
+        # Modules beside the build script are found too, behind all that is installed.
+        sys.path.append(places.root)
     watch.begin()
     try:
         files = run(*arguments)

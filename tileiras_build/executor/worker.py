@@ -9,6 +9,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -67,6 +68,7 @@ def _move_into(folder: str, environment: dict[str, str]) -> None:
     for name in os.environ.keys() - environment.keys() - WORKER_VARIABLES.keys():
         del os.environ[name]
     os.environ.update(environment)
+    time.tzset()  # the C library remembers the time zone of the process that this one was forked from
 
 
 def _limit_memory(bytes: int) -> None:

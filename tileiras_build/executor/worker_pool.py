@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
+_SAFE_PATH = "PYTHONSAFEPATH"
 LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
@@ -61,10 +62,24 @@ def use_server(image: str) -> None:
 
 def warm_up() -> None:
     """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
-    with _spawning, _hidden_main():
+    with _spawning, _hidden_main(), _safe_path():
         _scratch_folder()
         multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server.PRELOAD])
         forkserver.ensure_running()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python programs that are started here do not look for their own modules in the working folder."""
+    if _SAFE_PATH in os.environ:
+        yield
+        return
+    # Not by ``os.environ``: build scripts are watched, and this is no variable of theirs.
+    os.putenv(_SAFE_PATH, "1")
+    try:
+        yield
+    finally:
+        os.unsetenv(_SAFE_PATH)
 
 
 def _scratch_folder() -> Path:

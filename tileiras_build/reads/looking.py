@@ -167,8 +167,10 @@ class Looking:
         return _digest(sorted(item for item in _environment().items() if item[0] not in TERMINAL))
 
     def path(self, name: str, known: object) -> str:
-        """Where modules are looked for."""
+        """Where modules are looked for, besides the project itself in the end."""
         folders = [os.path.abspath(folder) for folder in sys.path]
+        if folders[-1:] == [self.places.root]:
+            folders.pop()
         return " ".join(self.places.name(folder) for folder in folders if not is_standard(folder))
 
     def _listing(self, folder: str) -> dict[str, list[str]]:

@@ -120,15 +120,17 @@ class SystemReads:
             self._note("type", name)
         else:
             self._made.add(name)
-        if asked.second is not None and not self._is_made(asked.second):
-            self._note("contents", asked.second)
+        self._name_again(asked.second)
 
     def _rename(self, asked: Asked) -> None:
         if (name := self._named(asked)) is None:
             return
-        if asked.second is not None and not self._is_made(asked.second) and os.path.lexists(asked.second):
-            self._unfollowed[f"it renames {asked.second}"] = None
+        self._name_again(asked.second)
         self._made.add(name)
+
+    def _name_again(self, source: str | None) -> None:
+        if source is not None and not self._is_made(source) and os.path.lexists(source):
+            self._unfollowed[f"it gives another name to {source}"] = None
 
     def _change(self, asked: Asked) -> None:
         name = self._named(asked)

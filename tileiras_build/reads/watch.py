@@ -58,11 +58,14 @@ _LISTINGS = ("os.listdir", "os.scandir")
 _MAKING = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "tempfile.mkdtemp": 0, "tempfile.mkstemp": 0}
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 _HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
-_ENVIRONMENTS = re.compile(r"/proc/[^/]+/environ$")
-_REDIRECTIONS = re.compile(r"/proc/(self|thread-self|\d+)(/task/\d+)?/(cwd|root)/|/dev/fd/|/proc/[^/]+/fd/")
+_ELSEWHERE = re.compile(r"/proc/self/(task/\d+/)?(environ$|cwd/|root/|fd/)")
 # Names in a program's code that ask without an event: for the time zone, and for variables behind the back of ``os``.
 _TIME_NAMES = frozenset(("time", "datetime", "localtime", "zoneinfo"))
 _TIME_ZONE, _TIME_ZONE_FILE = "TZ", "/etc/localtime"
+# Functions and variables of C that ask without a system call.
+_C_QUESTIONS = frozenset(
+    ("getenv", "secure_getenv", "environ", "localtime", "localtime_r", "mktime", "tzset", "tzname")
+)
 _RAW_ENVIRONMENTS = frozenset(("posix", "_data"))
 # What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
 _TYPE_QUESTIONS = frozenset(
@@ -120,6 +123,7 @@ class Watch:
         self._kept: dict[_Key, Stamp | str | None] = {}
         self._early: dict[str, str] = {}
         self._made: set[str] = set()
+        self._changeable: set[str] = set()
         self._set: set[str] = set()
         self._unfollowed: dict[str, None] = {}
         self._modules: set[str] = set()
@@ -159,7 +163,8 @@ class Watch:
 
     def begin(self) -> None:
         """A step begins."""
-        self._own, self._early, self._made, self._set, self._unfollowed = {}, {}, set(), set(), {}
+        self._own, self._early, self._unfollowed = {}, {}, {}
+        self._made, self._changeable, self._set = set(), set(), set()
         self._looking = _looking()
         self.active = True
 
@@ -168,10 +173,20 @@ class Watch:
         self._add_modules()
         self.active = False
         looking = _looking()
-        reads = [self._read(looking, *item) for item in sorted(self._own.items(), key=_key)]
+        reads = [
+            self._read(looking, *item) for item in sorted(self._own.items(), key=_key) if not self._is_changed(*item)
+        ]
         search_path = Read("path", "", Looking(places).look("path", ""))
         portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
         return Record(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
+
+    def _is_changed(self, key: _Key, found: Stamp | str | None) -> bool:
+        """Whether it is a file that the step has opened for changes, and has changed."""
+        kind, name = key
+        if kind != "contents" or name not in self._changeable or stamp(name) == found:
+            return False
+        self._unfollowed[f"it changes {name}, which it also reads"] = None
+        return True
 
     def _block(self, looking: Looking, places: Places) -> str:
         """The libraries' rows, which are written again only where there are more of them.
@@ -230,6 +245,10 @@ class Watch:
             self._executes(arguments[0])
         elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
             self.file(arguments[0])
+            if not is_installed(arguments[0]):
+                self._note("environment", "")  # its code may ask for any variable
+        elif event == "ctypes.dlsym" and arguments[1] in _C_QUESTIONS and not _is_for_library(""):
+            self._unfollowed[f"it calls {arguments[1]} of C"] = None
         elif event in _UNFOLLOWED:
             if _is_search_of_shared_library():
                 self.signals.tolerates_runs = True
@@ -241,10 +260,8 @@ class Watch:
         if not self.active:
             return
         name = self._behind_own_links(os.path.abspath(path))
-        if _ENVIRONMENTS.match(name):
-            self._note("environment", "")
-        elif name.startswith(_DEVICES):
-            if not name.startswith(_HARMLESS) or _REDIRECTIONS.match(name):
+        if name.startswith(_DEVICES):
+            if not name.startswith(_HARMLESS) or _ELSEWHERE.match(name):
                 self._unfollowed[f"it reads {name}"] = None
         elif not self._is_own(name):
             self._note(kind, name)
@@ -253,8 +270,8 @@ class Watch:
         """A module is looked for in a folder; whether something of its name is there."""
         if not self.active or self._is_own(folder):
             return True
-        if os.path.splitext(folder)[1]:
-            self.file(folder)  # it may be an archive
+        if os.path.splitext(folder)[1] and self._is_file(folder):
+            self.file(folder)  # an archive
         return bool(self._note("candidates", f"{os.path.abspath(folder)}//{module}"))
 
     def precede(self, folder: str) -> None:
@@ -300,28 +317,32 @@ class Watch:
         if not flags & _WRITE:
             self.file(name)
             return
-        if ("contents", name) in self._own and name not in self._made:
-            self._unfollowed[f"it changes {name}, which it also reads"] = None
         if name.startswith(_DEVICES):
             return
         if not self._exists(name) or flags & os.O_TRUNC:
+            if ("contents", name) in self._own and name not in self._made:
+                self._unfollowed[f"it changes {name}, which it also reads"] = None
             self._made.add(name)
         elif flags & os.O_EXCL:
             self.file(name, "type")
         elif name not in self._made:
-            self._unfollowed[f"it opens {name} for changes"] = None
+            self.file(name)
+            self._changeable.add(name)
 
     def _makes(self, event: str, arguments: tuple) -> None:
-        """Something new appears, unless something is there; a hard link has the contents of another file."""
+        """Something new appears, unless something is there."""
         name = os.path.abspath(os.fsdecode(arguments[_MAKING[event]]))
-        if event == "os.link":
-            self.file(os.fsdecode(arguments[0]))
-        if event == "os.rename" and not self._is_own(source := os.path.abspath(os.fsdecode(arguments[0]))):
-            self._unfollowed[f"it renames {source}"] = None
+        source = os.path.abspath(os.fsdecode(arguments[0]))
+        if event in ("os.link", "os.rename") and not self._is_own(source):
+            self._unfollowed[f"it gives another name to {source}"] = None
         if self._exists(name) and event != "os.rename":
             self.file(name, "type")
         else:
             self._made.add(name)
+
+    def _is_file(self, name: str) -> bool:
+        with self.aside():
+            return os.path.isfile(name)
 
     def _exists(self, name: str) -> bool:
         with self.aside():
@@ -547,7 +568,7 @@ def install() -> Watch:
             ("access", Watch.stat),
         ):
             setattr(os, name, _told(getattr(os, name), tell))
-        setattr(os, "fstat", _told_of_descriptor(os.fstat))
+        os.fstat = _told_of_descriptor(os.fstat)
     return _watch
 
 

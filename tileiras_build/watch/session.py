@@ -178,7 +178,7 @@ class Session:
 
 def run_scons(root: Path, words: list[str]) -> tuple[int, str]:
     """The exit code of a build, and what it says where it fails."""
-    command = [sys.executable, "-m", "SCons", "-Q", "-k", *words]
+    command = [sys.executable, "-P", "-m", "SCons", "-Q", "-k", *words]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as scons:
         try:
             out, errors = scons.communicate()
