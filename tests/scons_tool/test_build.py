@@ -326,6 +326,40 @@ def test_two_kernels_of_one_name_are_refused(project):
     assert "error[library-name]: kernel a of library kernels is made from a.tilebc and from" in done.stderr
 
 
+def test_two_libraries_with_kernels_of_one_name_are_refused(project):
+    for folder in ("one", "two"):
+        (project.folder / folder).mkdir()
+        project.write(f"{folder}/k.py", PYTHON.format(p="1", q="1"))
+    more = '\nfor name in ("one", "two"): env.KernelLibrary(name, [f"{name}/k.py"])\n'
+    project.write("SConstruct", (project.folder / "SConstruct").read_text() + more)
+    done = project.run(sm="90")
+    assert done.returncode == 1
+    refused = "error[library-name]: kernel p is made from one/k.py and from two/k.py; rename one, or give the libraries"
+    assert refused in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_target_is_named_from_a_folder_of_the_project(project):
+    (project.folder / "in").mkdir()
+    assert project.run(sm="90").returncode == 0
+    (project.folder / "build/sm_90/a.cubin").unlink()
+    done = run_in(project.folder / "in", "-u", "../build/sm_90/a.cubin")
+    assert done.returncode == 0 and (project.folder / "build/sm_90/a.cubin").exists(), done.stderr
+    done = run_in(project.folder / "in", "-u", "../build/sm_90/absent.cubin")
+    assert "error[target-unknown]" in done.stderr
+
+
+def run_in(folder, *words):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "SCons", "-j2", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_help_has_the_projects_own_options(project):
+    script = (project.folder / "SConstruct").read_text()
+    project.write("SConstruct", 'AddOption("--mine", action="store_true", help="one of mine")\n' + script)
+    assert {"--mine", "build_dir"} <= set(project.run("-h").stdout.split())
+
+
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [

@@ -50,6 +50,7 @@ from tileiras_build.bytecode.case_table import (
     shown_to_user,
     table_place,
 )
+from tileiras_build.bytecode.constant_parameters import misplaced_constants
 from tileiras_build.bytecode.pack import pack_arguments
 from tileiras_build.bytecode.signature import Argument as NamedArgument
 from tileiras_build.bytecode.signature import Signature, render
@@ -379,6 +380,15 @@ def _check_arity(case: Case, at_row: Location) -> None:
             f"case {case.name!r} describes {given} arguments of {function.__name__}, which has {expected}",
             location=at_row,
             remedy="describe each parameter once, constants included",
+        )
+    for name, value in misplaced_constants(function, case.arguments):
+        dtype = "bool_" if isinstance(value, bool) else "int32" if isinstance(value, int) else "float32"
+        raise InvalidInput(
+            "export-cases",
+            f"case {case.name!r} gives the value {value} for the parameter {name} of {function.__name__}, "
+            "which a launch passes at run time",
+            location=at_row,
+            remedy=f'write Scalar("{dtype}") in its place, or annotate {name}: ct.Constant',
         )
 
 

@@ -20,6 +20,7 @@ from ..reads.places import Places
 from ..reads.record import Watched
 from ..reads.system_reads import SystemReads
 from ..reads.watch import ReadsChanged, install
+from .answers import describe_exit
 from .fork_call import call_in_fork
 
 
@@ -79,7 +80,10 @@ def _of_the_file(error: InternalError, path: str) -> InvalidInput | None:
     """The user's error where the run of a file of theirs ends its process, or has no end."""
     if (remedy := _FAULTS_OF_FILES.get(error.id)) is None:
         return None
-    return InvalidInput(error.id, f"while the file ran: {error.message}", location=Location(path), remedy=remedy)
+    ended = (
+        f"its process {describe_exit(code)}" if (code := getattr(error, "code", None)) is not None else error.message
+    )
+    return InvalidInput(error.id, f"{ended} while the file ran", location=Location(path), remedy=remedy)
 
 
 def _forget_files() -> None:

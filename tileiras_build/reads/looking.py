@@ -167,8 +167,12 @@ class Looking:
         return _digest(sorted(item for item in _environment().items() if item[0] not in TERMINAL))
 
     def path(self, name: str, known: object) -> str:
-        """Where modules are looked for, besides the project itself in the end."""
-        folders = [os.path.abspath(folder) for folder in sys.path]
+        """Where modules are looked for."""
+        return self.search_path(sys.path)
+
+    def search_path(self, path: list[str]) -> str:
+        """The folders of ``path``, besides the project itself in the end."""
+        folders = [os.path.abspath(folder) for folder in path]
         if folders[-1:] == [self.places.root]:
             folders.pop()
         return " ".join(self.places.name(folder) for folder in folders if not is_standard(folder))

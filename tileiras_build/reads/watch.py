@@ -131,6 +131,7 @@ class Watch:
         self._digests: dict[str, tuple[Stamp, str]] = {}
         self._written, self._checked = (-1, "[]"), 0.0
         self._looking = _looking()
+        self._search_path: list[str] = []
 
     @property
     def active(self) -> bool:
@@ -166,6 +167,7 @@ class Watch:
         self._own, self._early, self._unfollowed = {}, {}, {}
         self._made, self._changeable, self._set = set(), set(), set()
         self._looking = _looking()
+        self._search_path = list(sys.path)  # that the step begins with: its own folders are noted where it looks there
         self.active = True
 
     def end(self, places: Places) -> Record:
@@ -176,7 +178,7 @@ class Watch:
         reads = [
             self._read(looking, *item) for item in sorted(self._own.items(), key=_key) if not self._is_changed(*item)
         ]
-        search_path = Read("path", "", Looking(places).look("path", ""))
+        search_path = Read("path", "", Looking(places).search_path(self._search_path))
         portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
         return Record(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
 

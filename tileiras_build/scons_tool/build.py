@@ -128,20 +128,23 @@ class Build:
         main = SCons.Script.Main
         build = main._build_targets
 
-        def check_and_build(*arguments):
-            self._refuse_what_cannot_be()
-            return build(*arguments)
+        def check_and_build(fs, options, targets, target_top):
+            self._refuse_what_cannot_be(target_top)
+            return build(fs, options, targets, target_top)
 
         main._build_targets = check_and_build
 
-    def _refuse_what_cannot_be(self) -> None:
-        """End SCons for options and targets that nothing is called, and where it cannot keep its records."""
+    def _refuse_what_cannot_be(self, target_top: str | None) -> None:
+        """End SCons for options and targets that nothing is called, and where it cannot keep its records.
+
+        Targets are named from ``target_top``, a folder of the project, where SCons was started there (``-u``, ``-U``, ``-D``).
+        """
         with READING.aside():
             try:
                 refuse_options(READING.sources())
                 # A run of some kernels has not made the nodes of the others.
                 if self.part is None:
-                    refuse_targets()
+                    refuse_targets(target_top or "")
                 open_records()
             except TileirasError as error:
                 fail(error)

@@ -93,7 +93,7 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
         if SCons.Script.GetOption("help"):
             from .option_help import help_text
 
-            SCons.Script.Help(help_text(env))
+            SCons.Script.Help(help_text(env), append=True, local_only=True)
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
         shortcut = Shortcut(READING, folder)
         # What is up to date says nothing of files that nothing is made from any more.
@@ -315,6 +315,9 @@ class Chain:
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]
+        for name, bytecode in zip(names, made, strict=True):
+            if bytecode.has_builder() and bytecode.sources[0] is not node:
+                raise _same_name(name, bytecode.sources[0], node)
         record = self.build.artifact(folder, names[0] + SUFFIX)
         attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
@@ -347,10 +350,7 @@ class Chain:
             path = f"{folder}/{kernel.name}"
             owner = self.build.owners.setdefault(path, str(kernel.origin))
             if owner != str(kernel.origin):
-                message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.origin}"
-                raise InvalidInput(
-                    "library-name", message, remedy="rename one, or give the libraries their own build_dir"
-                )
+                raise _same_name(f"{kernel.name} of library {library}", owner, kernel.origin)
 
     def add_target(self, env, kernel: Kernel, target, settings: Settings):
         """The chain of one kernel for one target; returns the last artifact's node."""
@@ -436,6 +436,12 @@ def _nodes(env, sources: Iterable) -> list:
     if isinstance(sources, list) and all(isinstance(source, SCons.Node.Node) for source in sources):
         return list(sources)
     return env.arg2nodes([sources], env.fs.File)
+
+
+def _same_name(kernel: str, one: object, other: object) -> InvalidInput:
+    """Two files of a build folder give a kernel of one name."""
+    message = f"kernel {kernel} is made from {one} and from {other}"
+    return InvalidInput("library-name", message, remedy="rename one, or give the libraries their own build_dir")
 
 
 def _is_tilecpp(node) -> bool:

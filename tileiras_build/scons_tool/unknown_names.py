@@ -44,23 +44,26 @@ def _words(path: str) -> set[str]:
     return texts | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def refuse_targets() -> None:
-    """Raise InvalidInput[target-unknown] for a target that is neither an alias, a file, nor made by a step."""
+def refuse_targets(folder: str) -> None:
+    """Raise InvalidInput[target-unknown] for a target that is neither an alias, a file, nor made by a step.
+
+    Names of files are relative to ``folder``.
+    """
     aliases = SCons.Node.Alias.default_ans
     for name in map(str, SCons.Script.COMMAND_LINE_TARGETS):
-        if aliases.lookup(name) is None and not _is_file(name):
+        if aliases.lookup(name) is None and not _is_file(os.path.join(folder, name), name):
             known = sorted({*aliases.keys(), "verify", "report", "commands"})
             raise InvalidInput(
                 "target-unknown", f"nothing that can be built is called {name}", remedy=one_of(name, known)
             )
 
 
-def _is_file(name: str) -> bool:
+def _is_file(path: str, name: str) -> bool:
     """Whether it is there, or a step makes it, or a part of it is a pattern or a place that SCons must look at itself."""
-    if os.path.exists(name) or name.startswith(("#", "@")) or os.path.isabs(name):
+    if os.path.exists(path) or name.startswith(("#", "@")) or os.path.isabs(name):
         return True
     try:
-        node = SCons.Node.FS.get_default_fs().Entry(name, create=False)
+        node = SCons.Node.FS.get_default_fs().Entry(path, create=False)
     except Exception:  # SCons' own errors have no class of their own
         return False
     return node is not None
