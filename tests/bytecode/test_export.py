@@ -379,7 +379,7 @@ import cuda.tile as ct
 from tileiras_build.bytecode.export import Array, Case, Scalar
 
 @ct.kernel
-def weighted(xs, y, scaling, TILE: ct.Constant[int]):
+def weighted(xs, y, scaling: tuple[float, ct.Constant[float]], TILE: ct.Constant[int]):
     factor, offset = scaling
     total = ct.zeros((TILE,), dtype=ct.float32)
     for i in range(len(xs)):

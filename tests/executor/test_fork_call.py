@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tileiras_build.executor.answers import ProcessEnded
 from tileiras_build.executor.fork_call import call_in_fork
-from tileiras_build.executor.forked import ProcessEnded
 from tileiras_build.reads.syscalls import Kind
 
 
@@ -42,15 +42,14 @@ def test_its_death_is_noticed_though_a_child_of_its_own_holds_the_pipe():
     assert raised.value.code == -signal.SIGKILL
 
 
-def _leave_child(numbers: int) -> int:
+def _leave_child() -> int:
     if (child := os.fork()) == 0:
-        os.close(numbers)
         time.sleep(1000)
     return child
 
 
 def test_what_it_leaves_running_is_ended():
-    child = call_in_fork(partial(_leave_child, os.open(os.devnull, os.O_RDONLY)))
+    child = call_in_fork(_leave_child)
     deadline = time.monotonic() + 60
     while Path(f"/proc/{child}").exists() and _state(child) != "Z":
         assert time.monotonic() < deadline

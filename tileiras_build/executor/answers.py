@@ -6,6 +6,8 @@ import signal
 from contextlib import suppress
 from typing import Any, Literal
 
+from ..errors import InternalError
+
 Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
 
 
@@ -34,3 +36,19 @@ def describe_exit(code: int | None) -> str:
     with suppress(ValueError):
         return f"was ended by {signal.Signals(-code).name}"
     return f"was ended by signal {-code}"
+
+
+class ProcessEnded(InternalError):
+    """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
+
+    def __init__(self, code: int, said: str = ""):
+        super().__init__("worker-died", f"the compiler process {describe_exit(code)}{said}")
+        self.code, self.said = code, said
+
+    def __reduce__(self):
+        return (ProcessEnded, (self.code, self.said))
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether somebody else ended it, such as a system without memory."""
+        return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)

@@ -19,8 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..reads.syscalls import Asked, Listener, listen
-from .answers import Answer, is_out_of_memory, result_of
-from .forked import ProcessEnded
+from .answers import Answer, ProcessEnded, is_out_of_memory, result_of
 from .process_config import process_config
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER; linux/prctl.h

@@ -20,24 +20,8 @@ from typing import Any
 from ..deferral import defer
 from ..errors import InternalError
 from ..pipeline.stages import load
-from .answers import describe_exit, result_of
+from .answers import ProcessEnded, result_of
 from .expendable import is_expendable, make_expendable
-
-
-class ProcessEnded(InternalError):
-    """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
-
-    def __init__(self, code: int, said: str = ""):
-        super().__init__("worker-died", f"the compiler process {describe_exit(code)}{said}")
-        self.code, self.said = code, said
-
-    def __reduce__(self):
-        return (ProcessEnded, (self.code, self.said))
-
-    @property
-    def from_outside(self) -> bool:
-        """Whether somebody else ended it, such as a system without memory."""
-        return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)
 
 
 class ForkedExecutor:

@@ -153,9 +153,8 @@ class Looking:
 
     def startup(self, name: str, known: object) -> str:
         """The files by which a folder of libraries decides what Python does when it starts."""
-        folder = self.places.path(name)
-        files = [entry for entry in _list(folder) if entry.endswith(".pth")]
-        return _digest([[entry, _digest_of(os.path.join(folder, entry), stat.S_IFREG)] for entry in files])
+        files = startup_files(self.places.path(name))
+        return _digest([[os.path.basename(path), _digest_of(path, stat.S_IFREG)] for path in files])
 
     def variable(self, name: str, known: object) -> str:
         """A variable of the environment; its digest, since some are secrets."""
@@ -202,6 +201,11 @@ KINDS: dict[str, Callable[[Looking, str, _Known], str]] = {
     "environment": Looking.environment,
     "path": Looking.path,
 }
+
+
+def startup_files(folder: str) -> list[str]:
+    """The files of a folder of libraries that Python reads when it starts."""
+    return [os.path.join(folder, entry) for entry in _list(folder) if entry.endswith(".pth")]
 
 
 def _environment() -> dict[str, str]:

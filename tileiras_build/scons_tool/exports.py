@@ -17,6 +17,7 @@ from ..errors import InvalidInput, Location
 from ..executor.watched import run_watched
 from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
+from ..reads.looking import startup_files
 from ..reads.record import Comparison, Read, Record, Watched
 from ..reads.terminal import TERMINAL
 from .actions import WorkerAction, because, kernel_name, step_timeout
@@ -112,6 +113,9 @@ class ExportReads:
                 files.add(places.path(read.name))
             elif read.kind in _FOLDERS:
                 folders.add(places.path(read.name))
+            elif read.kind == "startup":
+                folders.add(places.path(read.name))
+                files.update(startup_files(places.path(read.name)))
             elif read.kind == "program":
                 folders.update(_folders_before(places.path(read.state)))
             elif read.kind in ("candidates", "among"):
