@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.bytecode.export import Array, Case
+from tileiras_build.bytecode.export import Array, Case, Scalar
 
 ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
@@ -45,6 +45,39 @@ def shifting(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), total)
 
 
+@ct.kernel
+def leaving(a, b, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b in blocks up to ``limit``, ones in the next one, nothing behind."""
+    row = ct.bid(0)
+    if row >= limit:
+        if row > limit:
+            return
+        ct.store(out, (row, 0), ct.ones((M, N), dtype=ct.float32))
+        return
+    total = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.cdiv(a.shape[1], K)):
+        x = ct.load(a, (row, step), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (step, 0), (K, N), padding_mode=ZERO)
+        total = ct.mma(x, y, total)
+    ct.store(out, (row, 0), total)
+
+
+@ct.kernel
+def leaving_in_a_loop(a, b, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same, told in a loop."""
+    total, row = ct.zeros((M, N), dtype=ct.float32), ct.bid(0)
+    while row > limit:
+        if row > limit + 1:
+            return
+        ct.store(out, (row, 0), ct.ones((M, N), dtype=ct.float32))
+        return
+    for step in range(ct.cdiv(a.shape[1], K)):
+        x = ct.load(a, (row, step), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (step, 0), (K, N), padding_mode=ZERO)
+        total = ct.mma(x, y, total)
+    ct.store(out, (row, 0), total)
+
+
 def _rows(dtype: str) -> Array:
     return Array(dtype, 2, stride_divisible_by=16)
 
@@ -54,4 +87,6 @@ CASES = [
     Case("weighing", weighing, (F16, F16, F16, F32, Array("float32", 1), 256, 128, 128)),
     Case("adding", adding, (F16, F16, F32, 256, 256, 32)),
     Case("shifting", shifting, (F16, F16, F32, 256, 256, 32)),
+    Case("leaving", leaving, (F16, F16, F32, Scalar("int32"), 256, 256, 32)),
+    Case("leaving_in_a_loop", leaving_in_a_loop, (F16, F16, F32, Scalar("int32"), 256, 256, 32)),
 ]

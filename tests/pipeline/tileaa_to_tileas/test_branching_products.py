@@ -16,14 +16,14 @@ FETCHING = SMS[1:]
 BEFORE = 9  # what the result holds before
 
 
-def launched(name, sm, steps, lengths, limit):
+def launched(name, sm, steps, lengths, limit, **options):
     """What a kernel leaves of as many rows of tiles as there are lengths, and the product of all."""
     m, n, k = [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
     rng, rows = np.random.default_rng(steps), len(lengths)
     a = rng.integers(-2, 3, (rows * m, steps * k)).astype(np.float16)
     b = rng.integers(-2, 3, (steps * k, n)).astype(np.float16)
     out = np.full((rows * m, n), BEFORE, np.float32)
-    found = run(KERNELS, name, sm, [a, b, np.array(lengths, np.int32), out, limit], (rows, 1, 1))[3]
+    found = run(KERNELS, name, sm, [a, b, np.array(lengths, np.int32), out, limit], (rows, 1, 1), **options)[3]
     whole = a.astype(np.float32) @ b.astype(np.float32)
     return found.reshape(rows, m, n), whole.reshape(rows, m, n)
 
@@ -34,6 +34,15 @@ def test_blocks_without_a_tile_do_nothing(sm, steps):
     found, whole = launched("guarded", sm, steps, [0, 0], 1)
     np.testing.assert_array_equal(found[0], whole[0])
     assert (found[1] == BEFORE).all()
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_programs_without_a_tile_end_an_iteration(sm):
+    found, whole = launched("guarded", sm, 2, [0, 0, 0], 2, persistent=1)
+    np.testing.assert_array_equal(found[:2], whole[:2])
+    assert (found[2] == BEFORE).all()
+    ptx = compiled(KERNELS, "guarded", sm, persistent=1).ptx
+    assert {"sm_80": "cp.async", "sm_90": "wgmma", "sm_100": "tcgen05.mma", "sm_120": "cp.async.bulk"}[sm] in ptx
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])

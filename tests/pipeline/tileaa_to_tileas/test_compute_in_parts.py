@@ -45,6 +45,23 @@ def test_what_an_order_binds_is_read_and_written_in_one_turn(name):
     assert ("tile = [128, 256]" in compiled(KERNELS, name, "sm_90").tileas) == (name == "adding")
 
 
+@pytest.mark.parametrize(("name", "limit"), [("leaving", 1), ("leaving_in_a_loop", 0)])
+@pytest.mark.parametrize("sm", SMS)
+def test_a_return_ends_all_turns(name, limit, sm):
+    """What it comes after has been done in each of them."""
+    rng = np.random.default_rng(4)
+    a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((768, 32), (32, 256)))
+    out = np.full((768, 256), 9, np.float32)
+    found = run(KERNELS, name, sm, [a, b, out, limit], (3, 1, 1))[2]
+    want = np.concatenate([a[:256].astype(np.float64) @ b.astype(np.float64), np.full((256, 256), 1), out[512:]])
+    np.testing.assert_array_equal(found, want)
+
+
+def test_a_kernel_that_returns_is_computed_in_parts_all_the_same():
+    assert "tile = [128, 256]" in compiled(KERNELS, "leaving", "sm_90").tileas
+    assert "wgmma" in compiled(KERNELS, "leaving", "sm_90").ptx
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_parts_fit_and_are_proved(sm):
     artifacts = assembled(KERNELS, "weighing", sm)

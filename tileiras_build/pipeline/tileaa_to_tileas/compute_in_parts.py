@@ -9,7 +9,8 @@ After: distribute_over_ctas (tiles are one CTA's). Before: split_products (which
        choose_occupancy, and all passes that choose warps and copies.
 Sound: a division follows the rules of analysis/cta_split: no part needs another one, and what the program accesses in an
        order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
-       leaves the kernel whole.
+       leaves the kernel whole. No turn returns for the others: what follows a return stands in the other arm of its choice, or
+       else the kernel stays whole.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ from ..analysis.cta_split import Division, Undivided, shape_of
 from ..analysis.fetchable import may_fetch
 from ..analysis.kept_tiles import kept_words
 from ..analysis.kinds import is_pure, is_tile
+from ..analysis.operand_chains import early_returns
 from ..analysis.resident_operands import stays_in_shared
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, last_op, row
 from ..shared.eliminate_common import EliminateCommon, remove_unused
+from ..shared.nested_returns import nest_returns
 from .divided_program import DividedProgram
 from .divisions import division_of, separate
 from .inserted import constant_i32, insert_before
@@ -39,7 +42,7 @@ from .inserted import constant_i32, insert_before
 PARTS = (2, 4, 8)
 # Of a product, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
 ROWS_OF_WARP = 16
-ContinueOp, ForOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for"))
+ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
 
 
 class ComputeInParts(EdgePass):
@@ -76,6 +79,9 @@ def _take_turns(func: Operation, job: Job) -> bool:
 
 def _divide(func: Operation, parts: int, job: Job) -> bool:
     separate(func)
+    nest_returns(func.regions[0].blocks[0], YieldOp)
+    if early_returns(func):
+        return False  # the first turn's would be that of all
     try:
         division = division_of(func, job, parts)
     except Undivided:

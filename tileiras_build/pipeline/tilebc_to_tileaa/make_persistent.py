@@ -11,7 +11,8 @@ Sound: programs are numbered as the hardware starts CTAs, axis 0 first; of n tha
        runs p, p + n, p + 2n, …, so that each number below the number of programs is taken once, by one CTA (or one cluster),
        in rising order: a program that waits for one with a lower number finds it done or under way. What is moved before
        the loop is pure. A program has nothing of the one before: tokens begin anew (Tile IR orders no programs), and storage of
-       a program, which would be the same place, is declined. A return ends a program, thus an iteration.
+       a program, which would be the same place, is declined. A return ends a program, thus an iteration: what follows it stands
+       in the other arm of its choice, where there is one, so that the loop makes whole iterations.
        Numbers stay below 2^31 with the next ones: the launcher refuses larger grids (``runtime/library.py``).
 Source: CUTLASS, "Persistent tile schedulers"; Triton's tutorial on persistent matrix multiplication.
 """
@@ -36,12 +37,14 @@ from ...dialects.nv_tileaa.ops import (
     GetNumProgramsOp,
     GetProgramIdOp,
     ReturnOp,
+    YieldOp,
 )
 from ...manifest_words import AXES
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, number_of, parent, row
 from ..shared.eliminate_common import is_pure
+from ..shared.nested_returns import nest_returns
 
 
 class MakePersistent(EdgePass):
@@ -65,6 +68,7 @@ def _loop(func: Operation) -> None:
     asked = [op for op in walk(func) if isinstance(op, GetProgramIdOp | GetNumProgramsOp)]
     func.attributes["persistent_axes"] = DenseArrayBase.from_list(i32, sorted({number_of(op, "axis") for op in asked}))
     block, body = func.regions[0].blocks[0], Block(arg_types=[i32])
+    nest_returns(block, YieldOp)
     program = block_operations(block)
     extents: list[SSAValue] = [block.insert_arg(i32, len(block.args)) for _ in range(AXES)]
     for op in program:
