@@ -24,6 +24,7 @@ from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
 from .group_scales import GroupScales
+from .hoist_index_checks import HoistIndexChecks
 from .hoist_views import HoistViews
 from .issue_ahead import IssueAhead
 from .keep_sums import KeepSums
@@ -70,6 +71,7 @@ PASSES = (
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     CarryFragments,  # after PipelineLoads: all rings have their readers; before ChooseAtoms, which chooses for each
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
+    HoistIndexChecks,  # after StoreByTma: no access is replaced any more; before LimitScratch: each loop has scratch of its own
     LimitScratch,  # before AssignScratch: it gives the parts their places
     ChooseAtoms,  # after StoreByTma and LimitScratch: no copy is made any more
     ParkRows,  # after ChooseAtoms: no tile is added any more

@@ -51,6 +51,16 @@ def summed(x, out, first: int, steps: int, TILE: INT):
     ct.store(out, (i, 0), total)
 
 
+@ct.kernel
+def scaled(x, weights, out, first: int, TILE: INT):
+    """Rows whose columns have weights, but for the last ones."""
+    i = ct.bid(0)
+    for k in range(ct.num_tiles(x, axis=1, shape=(1, TILE))):
+        tile = ct.load(x, (first + i, k), (1, TILE), padding_mode=ZERO)
+        tile *= ct.load(weights, (k,), (TILE,), padding_mode=ZERO).reshape((1, TILE))
+        ct.store(out, (first + i, k), tile)
+
+
 def matrix(divisor) -> Array:
     return Array("float32", 2, shape_divisible_by=divisor)
 
@@ -69,6 +79,7 @@ CASES = [
     ),
     Case("divided", divided, (*[Array("float32", 1, shape_divisible_by=64)] * 2, FIRST, 64)),
     Case("divided_ragged", divided, (*[Array("float32", 1)] * 2, FIRST, 64)),
+    Case("scaled", scaled, (matrix((1, 64)), Array("float32", 1, shape_divisible_by=64), matrix((1, 64)), FIRST, 64)),
     Case("summed", summed, (matrix((1, 64)), matrix((1, 64)), FIRST, Scalar("int32"), 64)),
     Case("summed_ragged", summed, (matrix(1), matrix(1), FIRST, Scalar("int32"), 64)),
 ]

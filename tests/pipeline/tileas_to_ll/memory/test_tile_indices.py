@@ -77,6 +77,19 @@ def test_sums(name, length, first):
     np.testing.assert_array_equal(run(KERNELS, name, "sm_80", [x, out, first, 5], grid=(5, 1, 1))[1], expected)
 
 
+@pytest.mark.parametrize("first", [0, -1, 1])
+@pytest.mark.parametrize("weighted", [64, 192])
+def test_rows_with_weights(weighted, first):
+    """Both versions of the loop: the weights may be fewer than the columns, a row may be outside."""
+    x, out = np.arange(1.0, 3 * 192 + 1, dtype=np.float32).reshape(3, 192), np.full((3, 192), 7, np.float32)
+    weights = np.zeros(192, np.float32)
+    weights[:weighted] = np.arange(weighted)
+    expected = out.copy()
+    placed(expected, taken(x * weights, first, 4, 1), first, 1)
+    values = [x, weights[:weighted], out, first]
+    np.testing.assert_array_equal(run(KERNELS, "scaled", "sm_80", values, grid=(4, 1, 1))[2], expected)
+
+
 @pytest.mark.parametrize("name", ["line_64", "line_ragged"])
 def test_an_array_without_elements_has_no_tiles(name):
     empty = np.zeros(1, np.float32)[:0]
