@@ -127,6 +127,8 @@ class GridBuilder(Builder):
         """A number that is an argument, with what is promised of it."""
         self.parameters.append(value)
         argument = Value(self.entry.insert_arg(NUMBER, len(self.entry.args)))
+        if value < 0:
+            return argument
         argument = self._plain(ct.AssumeOp, [argument], NUMBER, predicate=BoundedAttr(0, None))
         if divisor > 1 and self.chance(2):
             argument = self._plain(ct.AssumeOp, [argument], NUMBER, predicate=DivByAttr(divisor))
@@ -175,8 +177,13 @@ class GridBuilder(Builder):
         return Value(op.results[0]), view
 
     def whole(self, tile: int, count: int) -> int:
-        """An extent of so many tiles, the last of which may stick out."""
+        """An extent of so many tiles, the last of which may stick out, or of fewer than a grid or a loop counts."""
+        if self.chance(6):
+            count = max(count - 1, 1)
         return tile * count - (self.choices.integer(0, tile - 1) if self.chance(3) else 0)
+
+    def away(self, distance: int) -> Value:
+        return self.scalar(distance) if self.chance(2) else super().away(distance)
 
     def partition(self, tensor: tuple[Value, TensorViewType], shape: Sequence[int], padded: bool = True) -> SSAValue:
         padding = PaddingValue.ZERO if padded else None
@@ -201,7 +208,7 @@ class GridBuilder(Builder):
         rows = self.pick(((self.grid[0], self.ids[0]), (self.blocks, self.linear), (1, self.number(0))))
         sizes = self.whole(shape[0], rows[0]), self.whole(shape[1], 2)
         view = self.partition(self.tensor(element, sizes), shape)
-        return self.load_tile(view, [rows[1], self.number(self.choices.integer(0, 1))])
+        return self.load_tile(view, [self.near(rows[1]), self.near(self.number(self.choices.integer(0, 1)))])
 
     def store(self, value: Value) -> None:
         if len(value.shape) != 2 or BITS[value.element] < 8 or value.element == i1 or self.chance(3):
@@ -209,7 +216,7 @@ class GridBuilder(Builder):
             return
         sizes = self.whole(value.shape[0], self.grid[0]), self.whole(value.shape[1], self.grid[1])
         view = self.partition(self.tensor(value.element, sizes), value.shape, padded=False)
-        operands = [value.ssa, view, self.ids[0].ssa, self.ids[1].ssa]
+        operands = [value.ssa, view, self.near(self.ids[0]).ssa, self.near(self.ids[1]).ssa]
         self.emit(
             ct.StoreViewTkoOp,
             operands,
@@ -259,8 +266,8 @@ def product_loop(b: GridBuilder) -> None:
     low, high = _bounds(b, steps)
     with b.nested([NUMBER, start.type]) as block:
         place, acc = map(Value, block.args)
-        lhs = _factor_tile(b, left, [b.ids[0], place], factor)
-        rhs = _factor_tile(b, right, [place, b.ids[1]], factor)
+        lhs = _factor_tile(b, left, [b.near(b.ids[0]), place], factor)
+        rhs = _factor_tile(b, right, [b.near(place), b.ids[1]], factor)
         made = _multiply(b, lhs, rhs, acc)
         if b.chance(3):
             made = _touched(b, made)
@@ -403,7 +410,7 @@ def scatter(b: GridBuilder) -> None:
     index = b._plain(ct.AndIOp, [index, b.constant(line, 2 * rows - 1)], line)
     b.emit(
         ct.StoreViewTkoOp,
-        [value.ssa, view, index.ssa, b.number(0).ssa],
+        [value.ssa, view, index.ssa, b.near(b.number(0)).ssa],
         [TOKEN],
         memory_ordering_semantics=WEAK,
         operandSegmentSizes=segments(1, 1, 2, 0),
@@ -471,7 +478,7 @@ def through_tensor(b: GridBuilder) -> None:
     )
     sizes = [b.whole(size, count) for size, count in zip(x.shape, b.grid)]
     view = b.partition(b.tensor(x.element, sizes), x.shape)
-    index = [b.ids[0].ssa, b.ids[1].ssa]
+    index = [b.near(b.ids[0]).ssa, b.near(b.ids[1]).ssa]
     stored = b.emit(
         ct.StoreViewTkoOp,
         [x.ssa, view, *index],
@@ -502,10 +509,10 @@ def strided_store(b: GridBuilder) -> None:
     base = b.argument(x.element, sizes[0] * sizes[1])
     tensor = b.emit(ct.MakeTensorViewOp, [base.ssa], [type], operandSegmentSizes=segments(1, 0, 0)).results[0]
     view = b.emit(ct.MakeStridedViewOp, [tensor], [StridedViewType(x.shape, steps, type)]).results[0]
-    one = b.number(1).ssa
+    one = b.number(1)
     b.emit(
         ct.StoreViewTkoOp,
-        [x.ssa, view, one, one],
+        [x.ssa, view, b.near(one).ssa, b.near(one).ssa],
         [TOKEN],
         memory_ordering_semantics=WEAK,
         operandSegmentSizes=segments(1, 1, 2, 0),
@@ -518,10 +525,10 @@ def reduced_into_view(b: GridBuilder) -> None:
         return
     x = b.find(lambda value: len(value.shape) == 2 and value.element == i32) or b.load(i32, b.shape(rank=2))
     view = b.partition(b.tensor(i32, [b.whole(size, 1) for size in x.shape]), x.shape, padded=False)
-    zero = b.number(0).ssa
+    zero = b.number(0)
     b.emit(
         ct.AtomicRedViewTkoOp,
-        [view, zero, zero, x.ssa],
+        [view, b.near(zero).ssa, b.near(zero).ssa, x.ssa],
         [TOKEN],
         memory_ordering_semantics=MemoryOrderingSemanticsAttr.of("relaxed"),
         memory_scope=MemoryScopeAttr.of("device"),

@@ -75,6 +75,8 @@ INTEGERS = (i8, i16, i32, i64)
 EIGHT_BITS = (F8E4M3, F8E5M2)
 ENTRY = "program"
 MAX_ELEMENTS = 1024
+# From a tile to another one: below zero, past the end, and so far that no number of 32 bits is its first element's.
+AWAY = (-1, 1, 3, -(1 << 31), 1 << 26)
 UNIT = UnitAttr()
 
 
@@ -182,6 +184,16 @@ class Builder:
 
     def pick(self, options: Sequence[T]) -> T:
         return options[self.choices.integer(0, len(options) - 1)]
+
+    def near(self, index: Value) -> Value:
+        """An index of a tile, or of one beside it or far away, which may be outside of the tensor."""
+        if not self.chance(8):
+            return index
+        return self._plain(ct.AddIOp, [index, self.away(self.pick(AWAY))], index.type, overflow=NO_PROMISE)
+
+    def away(self, distance: int) -> Value:
+        """How far away."""
+        return self.constant(TileType((), i32), distance)
 
     def chance(self, one_in: int) -> bool:
         return self.choices.integer(1, one_in) == 1
@@ -875,7 +887,7 @@ def gather(b: Builder) -> None:
     index = b._plain(ct.AndIOp, [index, b.constant(line, 2 * rows - 1)], line)
     op = b.emit(
         ct.LoadViewTkoOp,
-        [made, index.ssa, b.constant(TileType((), i32), 0).ssa],
+        [made, index.ssa, b.near(b.constant(TileType((), i32), 0)).ssa],
         [TileType((rows, columns), element), TOKEN],
         memory_ordering_semantics=WEAK,
         operandSegmentSizes=segments(1, 2, 0),
@@ -893,10 +905,10 @@ def strided_load(b: Builder) -> None:
     tensor = b.emit(ct.MakeTensorViewOp, [base.ssa], [type], operandSegmentSizes=segments(1, 0, 0)).results[0]
     view = StridedViewType(shape, steps, type, None, PaddingValue.ZERO)
     made = b.emit(ct.MakeStridedViewOp, [tensor], [view]).results[0]
-    one = b.constant(TileType((), i32), 1).ssa
+    one = b.constant(TileType((), i32), 1)
     op = b.emit(
         ct.LoadViewTkoOp,
-        [made, one, one],
+        [made, b.near(one).ssa, b.near(one).ssa],
         [TileType(shape, element), TOKEN],
         memory_ordering_semantics=WEAK,
         operandSegmentSizes=segments(1, 2, 0),
