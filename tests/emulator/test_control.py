@@ -239,3 +239,21 @@ def test_debug_sections_and_comments_are_ignored():
     out = np.zeros(1, np.uint32)
     run(ptx, out)
     assert out[0] == 7
+
+
+def test_a_label_beyond_the_list_is_a_fault():
+    text = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k() {
+  .reg .b32 r<2>;
+  mov.u32 r0, %tid.x;
+  cases: .branchtargets a, b;
+  brx.idx r0, cases;
+a: b: ret;
+}
+"""
+    emulator.run_ptx(text, "k", 1, 2)
+    with pytest.raises(EmulatorFault, match="label 31 of a list of 2") as caught:
+        emulator.run_ptx(text, "k", 1, 32)
+    assert caught.value.line == 8 and caught.value.thread[1] == (31, 0, 0)

@@ -124,8 +124,9 @@ def launch(
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
-    grid, params, started = expand(kernel, grid, params, len(program.params), started, check_blocks)
-    params = complete_parameters(entry, kernel, params, len(program.params))
+    with failures_named(f"at the parameters of kernel {entry}"):
+        grid, params, started = expand(kernel, grid, params, len(program.params), started, check_blocks)
+        params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")

@@ -193,6 +193,8 @@ class _Parser:
     # -- functions -----------------------------------------------------------------------------------
     def function_header(self, header) -> int:
         text = self.text
+        if self.function is not None:
+            self.fail(f"a function inside of {self.function.name}")
         brace, semicolon = text.find("{", header.end()), text.find(";", header.end())
         end = min(p for p in (brace, semicolon, len(text)) if p >= 0)
         head = text[header.end() : end]

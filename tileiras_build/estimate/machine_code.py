@@ -135,7 +135,7 @@ class MachineCode:
 def read_machine_code(text: str) -> dict[str, MachineCode]:
     """The kernels of what nvdisasm prints with encodings.
 
-    Raises InvalidInput[nvdisasm] where a jump leads to no label of its kernel.
+    Raises InvalidInput[nvdisasm] where a jump leads to no label of its kernel, or an instruction sets a scoreboard that is none.
     """
     sections: dict[str, list[str]] = {}
     rows: list[str] = []
@@ -170,7 +170,11 @@ def _instruction(number: int, line: re.Match, upper: int, labels: dict[str, int]
     opcode = mnemonic.partition(".")[0]
     target = _target(read, labels) if opcode in (*BRANCH, *CALL) else None
     table = tuple(labels[name] for name in _TABLED.findall(operands) if name in labels) if opcode in TABLED else ()
-    return Instruction(number, mnemonic, read, _guard(guard), target, Control.of(upper), table)
+    control = Control.of(upper)
+    if NO_BARRIER - 1 in (control.writes, control.reads):
+        what = f"the instruction at {number * BYTES:#x} sets scoreboard {NO_BARRIER - 1}, which no warp has"
+        raise InvalidInput("nvdisasm", f"{what}: the cubin is damaged", remedy="assemble it again")
+    return Instruction(number, mnemonic, read, _guard(guard), target, control, table)
 
 
 def _guard(text: str | None) -> Operand | None:

@@ -27,8 +27,13 @@ def handle_branch(e, ins):
 
 
 @helper
-def branch_by_index(group, index, targets):
+def branch_by_index(group, site, index, targets):
     """brx.idx: a pc, or a Split by target."""
+    if np.max(index) >= len(targets):
+        cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.machine.threads)
+        why = f"label {np.max(index)} of a list of {len(targets)}"
+        thread = group.machine.thread_name(cta, tid)
+        raise EmulatorFault(why, instruction=site.text, line=site.line, thread=thread)
     if np.ndim(index) == 0:
         return targets[int(index)]
     values = distinct(index)
@@ -39,7 +44,8 @@ def branch_by_index(group, index, targets):
 
 @handles("brx")
 def handle_indexed_branch(e, ins):
-    return f"return branch_by_index(g, {e.use(ins.args[0], 'u32')}, {e.program.targets[id(ins)]})"
+    index, site = e.use(ins.args[0], "u32"), e.constant(ins, "ins")
+    return f"return branch_by_index(g, {site}, {index}, {e.program.targets[id(ins)]})"
 
 
 def leave(e, event: str) -> str:
