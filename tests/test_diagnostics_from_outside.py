@@ -28,9 +28,7 @@ BARRIER = """gpu.module @m { gpu.func @k(%b: !nvgpu.mbarrier.group<memorySpace =
   nvgpu.mbarrier.init %b[%i], %i : !nvgpu.mbarrier.group<memorySpace = 1 : i64>
   gpu.return
 } }"""
-LEFT = (
-    "gpu.module @m { gpu.func @k(%x: i32) kernel {\n  %r = gpu.all_reduce add %x {} : (i32) -> i32\n  gpu.return\n} }"
-)
+LEFT = 'gpu.module @m { gpu.func @k(%x: i32) kernel {\n  "gpu.set_default_device"(%x) : (i32) -> ()\n  gpu.return\n} }'
 VECTOR = """gpu.module @m { gpu.func @k(%x: vector<[4]xf32>) kernel {
   %y = math.sin %x : vector<[4]xf32>
   gpu.return
@@ -56,7 +54,7 @@ SAID = [
     ("diag-level", "invalid LLVM optimization level", KERNEL, (*PTX, "--opt", "fast")),
     ("diag-kernel-return", "Kernel functions do not support return with operands", RETURNS, (*OPT, "convert-nv-tile-func-to-llvm")),
     ("diag-mbarrier", " must be mbarrier barrier type, but got ", BARRIER, NVVM),
-    ("diag-leftover", "failed to legalize operation 'gpu.all_reduce' that was explicitly marked illegal", LEFT, NVVM),
+    ("diag-leftover", "failed to legalize operation 'gpu.set_default_device' that was explicitly marked illegal", LEFT, NVVM),
     ("diag-vector-math", "on 'vector<[4]xf32>' reaches libdevice, whose functions are scalar", VECTOR, NVVM),
     ("diag-capability", "failed to get compute capability.", UNTARGETED, (*OPT, "nv-tile-ir-convert-target-to-nvvm")),
     ("error-missing-target", "nv_tileaa.target_spec", UNTARGETED, (*OPT, "nv-tile-ir-convert-target-to-nvvm")),

@@ -1,5 +1,7 @@
 """blobLinkedLib: a module links what its blob holds, named or inline, only what it needs, and nothing by itself."""
 
+from pathlib import Path
+
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
@@ -80,6 +82,38 @@ def test_a_path_that_is_no_file(tmp_path):
     for path in (tmp_path, tmp_path / "none.bc"):
         with pytest.raises(InvalidInput, match="blobLinkedLib: bitcode path does not exist or is not a file"):
             ll_to_ptx.lower(NAMED.replace("libdevice.10.bc", str(path)), JOB)
+
+
+CALLS_NOTHING = """define ptx_kernel void @k(ptr addrspace(1) %p) {
+  store float 1.0, ptr addrspace(1) %p
+  ret void
+}
+"""
+
+
+@pytest.mark.seed("nvptx-bring-up", "diag-blob-path", "blob-path")
+@pytest.mark.parametrize("job", [JOB, Job(TARGETS["sm_90"], libdevice=str(find_libdevice()))])
+@pytest.mark.parametrize("head", [SINE, CALLS_NOTHING])
+def test_a_path_of_the_module_is_honoured_whatever_it_calls(head, job, tmp_path, monkeypatch):
+    """Also one that ends in the installed library's name, and where the job has a library."""
+    monkeypatch.chdir(tmp_path)
+    text = head + '!tileiras.libdevice = !{!0}\n!0 = !{!"./libdevice.10.bc"}\n'
+    with pytest.raises(InvalidInput, match=r"path does not exist or is not a file: \./libdevice\.10\.bc"):
+        ll_to_ptx.lower(text, job)
+    Path("libdevice.10.bc").write_bytes(bitcode("define float @__nv_sinf(float %x) {\n ret float 3.0\n}"))
+    assert ("1077936128" in ll_to_ptx.lower(text, job)) == (head is SINE)
+
+
+@pytest.mark.seed("nvptx-bring-up", "diag-blob-parse")
+def test_a_blob_that_nothing_is_asked_of_is_looked_at():
+    with pytest.raises(InvalidInput, match="blobLinkedLib: failed to parse embedded bitcode: the inline blob"):
+        ll_to_ptx.lower(inline(CALLS_NOTHING, b"no bitcode"), JOB)
+
+
+def test_a_file_of_the_job_is_no_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="libdevice-missing"):
+        ll_to_ptx.lower(NAMED, Job(TARGETS["sm_90"], libdevice="libdevice.10.bc"))
 
 
 @pytest.mark.seed("nvptx-bring-up", "diag-blob-parse")
@@ -285,7 +319,9 @@ def test_what_the_blob_lacks_stays_an_error():
 
 def test_blobs():
     assert resolve("libdevice.10.bc") == Blob.of_file(find_libdevice())
-    assert resolve("ignored.bc", find_libdevice()).path == find_libdevice()
+    assert resolve("libdevice.10.bc", find_libdevice()).path == find_libdevice()
+    with pytest.raises(InvalidInput, match=r"libdevice-missing.*own\.bc"):
+        resolve("own.bc", find_libdevice())
     assert resolve(encode(b"abc")).read() == b"abc"
     assert Blob("a", data=b"x").digest() != Blob("a", data=b"y").digest()
     with pytest.raises(InternalError, match="ll-metadata"):

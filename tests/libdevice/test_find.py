@@ -13,7 +13,12 @@ from tileiras_build.libdevice import find
 def test_the_installed_library_is_found():
     path = find.find_libdevice()
     assert path.name == find.DEFAULT_NAME and path.read_bytes()[:4] == b"BC\xc0\xde"
-    assert find.find_libdevice(find.DEFAULT_NAME) == path
+
+
+def test_a_path_is_never_taken_for_the_installed_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="libdevice-missing"):
+        find.find_libdevice(find.DEFAULT_NAME)
 
 
 def test_an_explicit_path_wins(tmp_path):

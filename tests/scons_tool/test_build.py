@@ -408,6 +408,29 @@ def test_dry_run_builds_nothing(project):
     assert not (project.folder / "build").exists()
 
 
+def children(tree, name):
+    """The nodes that stand right under one in what ``--tree`` prints."""
+    start = next(at for at, line in enumerate(tree) if line.endswith(f"-{name}"))
+    depth, found = tree[start].index("+-"), []
+    for line in tree[start + 1 :]:
+        if "+-" not in line or line.index("+-") <= depth:
+            break
+        if line.index("+-") == depth + 2:
+            found.append(line.partition("+-")[2])
+    return found
+
+
+def test_the_tree_of_a_fresh_folder_has_libdevice(project):
+    """What a kernel asks of it is not known before its .ll is there: the file itself stands in the tree."""
+    tree = project.run("-n", "--tree=all").stdout.splitlines()
+    assert all("libdevice.bc" in children(tree, f"build/sm_90/{name}.ptx") for name in "ab")
+    project.run()
+    tree = project.run("-n", "--tree=all").stdout.splitlines()
+    assert "libdevice.bc" not in children(tree, "build/sm_90/a.ptx") + children(tree, "build/sm_90/b.ptx")
+    assert any(child.endswith(f".{CUT}") for child in children(tree, "build/sm_90/b.ptx"))
+    assert steps_of(project.run()) == []
+
+
 def test_interrupt_ends_running_steps_at_once(project):
     project.write("a.tilebc", "kernel a\nll: sleep\n")
     project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 60', ""))

@@ -1,8 +1,9 @@
 """blobLinkedLib: the bitcode library that a module carries or names, the only way for one to enter the compiler.
 
-``blobLinkedLib`` of a gpu.module, and ``!tileiras.libdevice`` in its ``.ll``, hold one string. Either it is a path ("libdevice.10.bc" means the installed
-library), read when the module is linked; or it is ``base64:`` and the bitcode itself, which pins the library: such a
-module compiles to the same PTX on a machine that has no CUDA toolkit.
+``blobLinkedLib`` of a gpu.module, and ``!tileiras.libdevice`` in its ``.ll``, hold one string. Either it is a path, read when the
+module is linked, whether anything is called or not; or it is ``base64:`` and the bitcode itself, which pins the library: such a
+module compiles to the same PTX on a machine that has no CUDA toolkit. ``libdevice.10.bc`` without a folder, which the compiler attaches, is
+no path but the library that the job names, else the installed one: artifacts say nothing of the machine.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import InternalError, InvalidInput
+from ..names import LIBDEVICE_NAME
 from .find import find_libdevice
 
 INLINE = "base64:"
@@ -82,11 +84,11 @@ def broken(name: str) -> InvalidInput:
 def resolve(note: str, path: str | Path | None = None) -> Blob:
     """The blob that a module's ``!tileiras.libdevice`` string stands for.
 
-    ``path`` is where the caller has the library; an inline blob wins over it, because the module pins its contents.
+    ``path`` is where the caller has the library that is only named; an inline blob and a path of the module win over it.
     Raises InvalidInput[libdevice-missing, libdevice-broken].
     """
     if not note.startswith(INLINE):
-        return Blob.of_file(find_libdevice(path or note))
+        return Blob.of_file(find_libdevice(path if note == LIBDEVICE_NAME else note))
     try:
         return Blob(_INLINE_NAME, data=base64.b64decode(note.removeprefix(INLINE), validate=True))
     except binascii.Error as error:

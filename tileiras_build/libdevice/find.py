@@ -13,11 +13,11 @@ _IN_WHEEL = f"cu13/nvvm/libdevice/{DEFAULT_NAME}"
 
 
 def find_libdevice(path: str | Path | None = None) -> Path:
-    """Path of the library: an explicit ``path`` wins, else the nvidia-nvvm wheel's (or the toolkit's) own.
+    """Path of the library: ``path``, whatever it is called, else the nvidia-nvvm wheel's (or the toolkit's) own.
 
     Raises InvalidInput[libdevice-missing].
     """
-    if path is None or str(path) == DEFAULT_NAME:
+    if path is None:
         return _installed()
     found = Path(path)
     if not found.is_file():

@@ -3,13 +3,15 @@
 What a kernel calls of libdevice is known when its ``.ll`` is there. A scanner reads it then, and makes the node of what
 is cut for it, ``<build_dir>/<sm>/<digest of the request>.libdevice.bc``, unless another kernel has asked the same. In
 later builds SCons' record of an artifact names that file, and the file's own record what was asked, so that nothing
-needs to look into the ``.ll`` of an artifact that is current.
+needs to look into the ``.ll`` of an artifact that is current. Where nothing is built (``scons -n``) an ``.ll`` that is not there yet
+stands for one that asks: its PTX depends on the file itself.
 """
 
 from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 from collections.abc import Callable, Iterable
 
 import SCons.Node
@@ -79,6 +81,8 @@ class Cuts:
         if not _is_final(node):
             node.scan_later = True
             return []
+        if SCons.Script.GetOption("no_exec") and not os.path.exists(node.get_abspath()):
+            return [self._source]
         request = self._request(node.get_abspath())
         return [self._node(request)] if request else []
 

@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 
 from ...book.serializers import FLAGS, TRIPLE
 from ...errors import InternalError, InvalidInput, Location
-from ...libdevice.blob import resolve
+from ...libdevice.blob import Blob, resolve
 from ...libdevice.closures import unresolved
 from ...libdevice.link import link_needed, store_for
 from ...manifest_words import VERSION
@@ -156,8 +156,12 @@ def _refused(message: str) -> InternalError:
 
 def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, made_for: Serialization) -> None:
     """Define what the module calls from its blob, and refuse what stays undefined."""
-    if missing := _undefined(module):
-        _link_blob(module, context, missing, text, libdevice, made_for)
+    note = named_string(text, "tileiras.libdevice")
+    missing = _undefined(module)
+    if note is not None:
+        _link_blob(module, context, missing, resolve(note, libdevice), made_for)
+    elif helpers := sorted(name for name in missing if name.startswith(LIBDEVICE_PREFIX)):
+        raise unresolved(helpers, "the module links no libdevice (!tileiras.libdevice)")
     if missing := _undefined(module):
         raise InternalError(
             "undefined-symbol",
@@ -166,14 +170,10 @@ def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, mad
         )
 
 
-def _link_blob(module, context, missing: list[str], text: str, libdevice: str | None, made_for: Serialization) -> None:
-    note = named_string(text, "tileiras.libdevice")
-    helpers = [name for name in missing if name.startswith(LIBDEVICE_PREFIX)]
-    if note is None:
-        if helpers:
-            raise unresolved(sorted(helpers), "the module links no libdevice (!tileiras.libdevice)")
-        return
-    store = store_for(resolve(note, libdevice), library_machine(module.triple))
+def _link_blob(module, context, missing: list[str], blob: Blob, made_for: Serialization) -> None:
+    """Of a blob that nothing is asked of it is still said when it is none."""
+    store = store_for(blob, library_machine(module.triple))
+    helpers = {name for name in missing if name.startswith(LIBDEVICE_PREFIX)}
     link_needed(module, context, {*helpers, *store.symbols.intersection(missing)}, store, made_for.target.number)
 
 
