@@ -49,6 +49,15 @@ def read_file(path: str | os.PathLike) -> bytes:
         raise InvalidInput("file-missing", message, location=Location(os.fspath(path))) from None
 
 
+def read_stored(path: str | os.PathLike) -> bytes:
+    """As ``read_file``, of what a program has put into a folder: raises InvalidInput[file-special] for a pipe or device, which
+    nobody may ever write to."""
+    if _is_device(Path(path)):
+        message = "this is a pipe or a device, where a file was expected"
+        raise InvalidInput("file-special", message, location=Location(os.fspath(path)), remedy="remove it")
+    return read_file(path)
+
+
 def file_digest(path: str | os.PathLike) -> str:
     """SHA-256 (hex) of a tool or library; raises OSError.
 

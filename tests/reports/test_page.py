@@ -2,8 +2,10 @@
 
 import csv
 import json
+import os
 import re
 import shutil
+import signal
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,9 +15,10 @@ from tests.reports.sample_report import GPUS, NAMES, timeline, write_build
 from tileiras_build.errors import InvalidInput
 from tileiras_build.reports.collect import read_rows, remember, values_of
 from tileiras_build.reports.export import csv_text, read_baseline
-from tileiras_build.reports.folder import history_path, page_path, timeline_path, trace_path
+from tileiras_build.reports.folder import facts_path, history_path, page_path, timeline_path, trace_path
 from tileiras_build.reports.history import History
 from tileiras_build.reports.page import Baseline, render_page, write_report
+from tileiras_build.reports.resources import read_folder
 
 SHOWN = 200
 
@@ -110,6 +113,50 @@ def test_damaged_files_are_named_and_leave_no_page(build, path):
     with pytest.raises(InvalidInput, match="delete it") as caught:
         write_report(build)
     assert str(path(build)) in str(caught.value) and not page_path(build).exists()
+
+
+FIRST = f"sm_80/{sorted(NAMES[:8])[0]}"
+
+
+@pytest.fixture
+def impatient():
+    """Ends a test that waits for ever."""
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+
+
+@pytest.mark.parametrize(
+    "name", [f"{FIRST}{suffix}" for suffix in (".json", ".cubin", ".ptx", ".ll")] + ["timeline", "history"]
+)
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(build, impatient, name):
+    places = {"timeline": timeline_path(build), "history": history_path(build)}
+    path = places.get(name, build / name)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    with pytest.raises(InvalidInput, match=r"error\[file-special\]: this is a pipe or a device") as caught:
+        write_report(build)
+    assert str(path) in str(caught.value) and not page_path(build).exists()
+
+
+def test_pipes_among_what_a_report_keeps_are_replaced(build, impatient):
+    write_report(build)
+    kept = sorted(facts_path(build).glob("*"))
+    assert kept
+    for path in kept:
+        path.unlink()
+        os.mkfifo(path)
+    os.mkfifo(page_path(build).with_name("other.html"))
+    write_report(build)
+    assert all(path.is_file() for path in kept if path.exists())
+
+
+def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(build, impatient):
+    path = build / f"{FIRST}.json"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(InvalidInput, match="error.file-special."):
+        read_folder(build)
 
 
 # ---- in a browser -------------------------------------------------------------------------------

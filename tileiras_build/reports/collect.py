@@ -10,7 +10,7 @@ from pathlib import Path
 from ..cpp_names import readable
 from ..errors import MALFORMED, InvalidInput, Location
 from ..estimate.builds import Estimated, Problem, estimate_kernel
-from ..files import read_file
+from ..files import read_stored
 from ..launch_manifest import read_launch_manifest
 from ..occupancy import occupancy
 from ..targets import TARGETS, Target, find_target, name_of
@@ -119,7 +119,7 @@ def _built_of(member: Member, problems: Problems, several: bool) -> Iterator[Bui
 
 
 def _built_of_document(document: dict, member: Member, problems: Problems) -> Iterator[Built]:
-    cubin, references = read_file(member.cubin), references_of(member.cubin)
+    cubin, references = read_stored(member.cubin), references_of(member.cubin)
     launches = read_launch_manifest(document).kernels if problems.wanted else {}
     target = find_target(name_of(document["target"]))
     for kernel, entry in document["kernels"].items():

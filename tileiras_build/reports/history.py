@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import InvalidInput, Location
-from ..files import read_file, write_files
+from ..files import read_stored, write_files
 
 VERSION = 2
 LIMIT = 40
@@ -134,7 +134,7 @@ def read_history(path: Path) -> History:
     if not path.exists():
         return History()
     try:
-        found = msgspec.json.decode(read_file(path), type=History)
+        found = msgspec.json.decode(read_stored(path), type=History)
         if found.version != VERSION:
             raise ValueError(f"version {found.version}, expected {VERSION}")
         _check(found)

@@ -6,7 +6,8 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from ..files import write_files
+from ..errors import InvalidInput
+from ..files import read_stored, replace_files
 
 
 class Kept:
@@ -20,8 +21,8 @@ class Kept:
         """What was kept by this name; None where nothing is, or it is damaged."""
         self.want(name)
         try:
-            return zlib.decompress((self.folder / name).read_bytes())
-        except (OSError, zlib.error):
+            return zlib.decompress(read_stored(self.folder / name))
+        except (InvalidInput, zlib.error):
             return None
 
     def want(self, name: str) -> None:
@@ -31,7 +32,7 @@ class Kept:
     def write(self, name: str, data: bytes) -> None:
         """Keep it. Raises InvalidInput[write-failed]."""
         self.want(name)
-        write_files({self.folder / name: zlib.compress(data)})
+        replace_files({self.folder / name: zlib.compress(data)})
 
     def remove_others(self) -> None:
         """Remove what nobody has asked for."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..files import read_stored
 from ..pipeline.stages import Stage, source_digest
 from .collect import Built, keys_of
 from .facts import Facts, Inputs, facts_name, read_facts
@@ -84,7 +85,7 @@ def _digest(kernel: _Kernel) -> str:
         said = (one.row, one.symbol, one.compared, one.problem, one.estimated, view, inputs.digest)
         found.update(repr((said, interpreted(one.member.cubin, one.symbol))).encode())
         for path in text_files_of(one).values():
-            found.update(hashlib.sha256(path.read_bytes()).digest())
+            found.update(hashlib.sha256(read_stored(path)).digest())
     return found.hexdigest()[:32]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import read_file
+from ..files import read_stored
 from ..units import size_text
 from .collect import Built
 from .facts import Facts, Inputs
@@ -102,7 +102,7 @@ def inputs_of(one: Built) -> Inputs:
     """The contents that the facts of a kernel are of."""
     cubin = one.member.cubin
     return Inputs(
-        one.row.target, _optional(one.member.bytecode), _optional(cubin.with_suffix(".tileas")), read_file(cubin)
+        one.row.target, _optional(one.member.bytecode), _optional(cubin.with_suffix(".tileas")), read_stored(cubin)
     )
 
 
@@ -129,12 +129,12 @@ def text_files_of(one: Built) -> dict[str, Path]:
 
 
 def _optional(path: Path) -> bytes | None:
-    return read_file(path) if path.exists() else None
+    return read_stored(path) if path.exists() else None
 
 
 def _lines_of(one: Built, facts: Facts) -> dict[str, list[Line]]:
     texts = {name: facts.texts[name] for name in ("tilebc",) if name in facts.texts}
-    texts |= {name: read_file(path).decode(errors="replace") for name, path in text_files_of(one).items()}
+    texts |= {name: read_stored(path).decode(errors="replace") for name, path in text_files_of(one).items()}
     texts |= {name: facts.texts[name] for name in ("sass",) if name in facts.texts}
     return {name: read_lines(name, text, one.symbol) for name, text in texts.items()}
 

@@ -150,7 +150,7 @@ def _own_pages(build: str, packed: Mapping[str, str], page: Path) -> tuple[Kerne
 def _remove_others(folder: Path, files: Collection[Path]) -> None:
     """Remove the pages that an earlier report has written for kernels, and no other files."""
     for path in folder.glob("*.html"):
-        if path not in files and _OURS in path.read_bytes()[:400]:
+        if path not in files and path.is_file() and _OURS in path.read_bytes()[:400]:
             path.unlink(missing_ok=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from ..errors import InvalidInput, Location
-from ..files import read_file, write_files
+from ..files import read_stored, write_files
 from .folder import cubins_of, project_path
 
 VERSION = 1
@@ -101,7 +101,7 @@ def _read_libraries(path: Path) -> list[Library]:
     if not path.exists():
         return []
     try:
-        document = msgspec.json.decode(read_file(path), type=_Document)
+        document = msgspec.json.decode(read_stored(path), type=_Document)
         if document.version != VERSION:
             raise ValueError(f"version {document.version}, expected {VERSION}")
         return document.libraries

@@ -7,8 +7,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import MALFORMED
+from ..errors import MALFORMED, InvalidInput
 from ..estimate.builds import Problem
+from ..files import read_stored
 
 # Of the files that the steps of scons verify write.
 SUFFIX, VERIFIED = ".reference", ".verified"
@@ -28,11 +29,11 @@ def references_of(cubin: Path) -> dict[str, Compared]:
     A kernel without a reference is not in it, nor is one whose PTX is another one than what was compared.
     """
     try:
-        found = json.loads(cubin.with_suffix(SUFFIX).read_bytes())
-        ptx = hashlib.sha256(cubin.with_suffix(".ptx").read_bytes()).hexdigest()
+        found = json.loads(read_stored(cubin.with_suffix(SUFFIX)))
+        ptx = hashlib.sha256(read_stored(cubin.with_suffix(".ptx"))).hexdigest()
         kernels = found["kernels"] if found["ptx"] == ptx else []
         return {kernel["entry"]: _compared(kernel) for kernel in kernels}
-    except (OSError, *MALFORMED):
+    except (OSError, InvalidInput, *MALFORMED):
         # Not verified, or by another version.
         return {}
 
@@ -48,9 +49,9 @@ def interpreted(cubin: Path, symbol: str) -> str | None:
     verified = cubin.with_suffix(VERIFIED)
     try:
         # A file that is older than the PTX is of what was there before.
-        checks = json.loads(verified.read_bytes()) if _time(verified) >= _time(cubin.with_suffix(".ptx")) else []
+        checks = json.loads(read_stored(verified)) if _time(verified) >= _time(cubin.with_suffix(".ptx")) else []
         return next((_check(check) for check in checks if check["entry"] == symbol), None)
-    except (OSError, *MALFORMED):
+    except (OSError, InvalidInput, *MALFORMED):
         return None
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from ..files import read_file
+from ..files import read_stored
 from ..launch_manifest import SharedMemory, Strict, converted, loaded
 from ..manifest_words import VERSION
 from ..targets import name_of
@@ -102,7 +102,7 @@ class _Manifest(Strict, frozen=True):
 
 def read_document(path: Path) -> dict:
     """A launch manifest as it is; raises InvalidInput as ``read_manifest`` does."""
-    data = read_file(path)
+    data = read_stored(path)
     try:
         manifest = loaded(data)
         converted(manifest, _Manifest, VERSION)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import InvalidInput, Location
-from ..files import read_file, write_files
+from ..files import read_stored, write_files
 
 VERSION = 1
 BUILT, FAILED, CACHED = "built", "failed", "cached"
@@ -125,7 +125,7 @@ def read_timeline(path: Path) -> Timeline | None:
     if not path.exists():
         return None
     try:
-        return _parse(read_file(path))
+        return _parse(read_stored(path))
     except (ValueError, RecursionError) as error:
         message = f"this is not the timeline of a build: {error}"
         raise InvalidInput("report-timeline", message, location=Location(str(path)), remedy="delete it") from None

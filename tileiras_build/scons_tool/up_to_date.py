@@ -189,7 +189,8 @@ def write(path: Path, record: Record) -> None:
 def read(path: Path) -> Record | None:
     """The record in a file; None where it is absent or damaged."""
     try:
-        data = memoryview(path.read_bytes())
+        # A pipe in its place is not waited for.
+        data = memoryview(path.read_bytes()) if path.is_file() else memoryview(b"")
     except OSError:
         return None
     if _digest(data[_DIGEST:]) != data[:_DIGEST]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..cpp_names import readable
 from ..errors import TileirasError
 from ..estimate.builds import Problem, estimate_kernel
-from ..files import read_file
+from ..files import read_stored
 from ..launch_manifest import read_launch_manifest
 from ..reports.changes import Key, Measure
 from ..reports.instructions import count_instructions
@@ -45,7 +45,7 @@ class Measures:
             return {}
 
     def _measured(self, cubin: Path) -> Iterator[tuple[Key, Measure]]:
-        document, data = read_document(cubin.with_suffix(".json")), read_file(cubin)
+        document, data = read_document(cubin.with_suffix(".json")), read_stored(cubin)
         manifest = read_launch_manifest(document).kernels if self.problem else {}
         for row in rows_of_manifest(document):
             spilled = None if row.spill_stores is None else row.spill_stores + (row.spill_loads or 0)
