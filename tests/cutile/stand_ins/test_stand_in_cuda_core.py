@@ -98,3 +98,79 @@ def test_machine_code_is_refused(session):
 def test_an_image_holds_what_launches_need(image):
     ptx, manifest = emulator_image.unpack(image)
     assert ".loc" in ptx and len(manifest["kernels"]) == 1
+
+
+# ---- without PyTorch: memory, streams, events and properties -----------------------------------------------------
+def test_a_kernel_runs_on_memory_that_cuda_core_has_allocated(image):
+    kernel = core.ObjectCode.from_cubin(image).get_kernel(kernels.plus_one._pyfunc.__name__)
+    device = core.Device(0)
+    device.set_current()
+    stream = device.create_stream()
+    buffer = device.allocate(4 * N, stream=stream)
+    host = np.arange(N, dtype=np.float32)
+    assert driver.cuMemcpyHtoD(buffer.handle, host, host.nbytes) == (driver.CUresult.CUDA_SUCCESS,)
+    core.launch(stream, core.LaunchConfig(grid=1, block=1), kernel, buffer, np.int32(N), np.int32(1))
+    stream.sync()
+    out = np.zeros_like(host)
+    assert driver.cuMemcpyDtoH(out, buffer.handle, out.nbytes) == (driver.CUresult.CUDA_SUCCESS,)
+    assert (out == host + 1).all()
+    again = buffer.copy_to(stream=stream)
+    assert (np.from_dlpack(again).view(np.float32) == out).all() and again.size == buffer.size
+
+
+def test_memory_beside_what_was_allocated_is_no_place_for_a_kernel(image):
+    kernel = core.ObjectCode.from_cubin(image).get_kernel(kernels.plus_one._pyfunc.__name__)
+    short = core.Device().allocate(16)
+    with pytest.raises(KernelFault, match='end of array "argument 0"'):
+        core.launch(core.Device().default_stream, core.LaunchConfig(grid=1), kernel, short, np.int32(N), np.int32(1))
+
+
+def test_properties_streams_and_events(session):
+    device = core.Device()
+    assert (
+        device.properties.multiprocessor_count == 132 and device.properties.max_shared_memory_per_block_optin > 200_000
+    )
+    assert isinstance(device.name, str) and device.arch == "90" and core.Device.get_all_devices()[0].device_id == 0
+    with pytest.raises(AttributeError, match="the device has no property colour"):
+        device.properties.colour  # noqa: B018
+    stream = device.create_stream()
+    start, end = device.create_event(), device.create_event()
+    stream.record(start)
+    stream.record(end)
+    end.sync()
+    assert end - start >= 0 and stream.handle and stream.__cuda_stream__() == (0, stream.handle)
+    assert device.create_stream(stream).handle == stream.handle
+
+
+def test_the_runtime_answers_for_the_same_device(session):
+    runtime = pytest.importorskip("cuda.bindings.runtime")
+    good, bad = runtime.cudaError_t.cudaSuccess, runtime.cudaError_t.cudaErrorInvalidValue
+    kind, which = runtime.cudaMemcpyKind, runtime.cudaDeviceAttr.cudaDevAttrMultiProcessorCount
+    assert runtime.cudaDeviceGetAttribute(which, 0) == (good, 132) and runtime.cudaGetDeviceCount() == (good, 1)
+    _, place = runtime.cudaMalloc(64)
+    host, back = np.arange(16, dtype=np.int32), np.zeros(16, np.int32)
+    assert runtime.cudaMemcpy(place, host, 64, kind.cudaMemcpyHostToDevice) == (good,)
+    assert runtime.cudaMemset(place + 32, 0, 32) == (good,)
+    assert runtime.cudaMemcpy(back, place, 64, kind.cudaMemcpyDeviceToHost) == (good,)
+    assert list(back) == [*range(8), *[0] * 8]
+    assert runtime.cudaMemcpy(place + 32, host, 64, kind.cudaMemcpyHostToDevice) == (bad,)
+    assert runtime.cudaFree(place) == (good,) and runtime.cudaFree(place) == (bad,)
+    assert runtime.cudaMalloc(1 << 50)[0] == runtime.cudaError_t.cudaErrorMemoryAllocation
+    _, properties = runtime.cudaGetDeviceProperties(0)
+    assert (properties.major, properties.multiProcessorCount) == (9, 132)
+
+
+def test_the_driver_has_memory_streams_and_events(session):
+    good, bad = driver.CUresult.CUDA_SUCCESS, driver.CUresult.CUDA_ERROR_INVALID_VALUE
+    assert driver.cuInit(0) == (good,) and driver.cuDeviceGetCount() == (good, 1)
+    _, place = driver.cuMemAlloc(32)
+    assert driver.cuMemsetD32(place, 7, 8) == (good,)
+    out = np.zeros(8, np.int32)
+    assert driver.cuMemcpyDtoH(out, place, 32) == (good,) and (out == 7).all()
+    assert driver.cuMemcpyDtoH(out, int(place) + 4, 32) == (bad,)
+    (_, start), (_, end), (_, stream) = driver.cuEventCreate(0), driver.cuEventCreate(0), driver.cuStreamCreate(0)
+    assert driver.cuEventElapsedTime(start, end) == (bad, None)
+    assert driver.cuEventRecord(start, stream) == driver.cuEventRecord(end, stream) == (good,)
+    assert driver.cuEventElapsedTime(start, end)[1] >= 0
+    assert driver.cuMemFree(place) == (good,) and driver.cuMemFree(place) == (bad,)
+    assert driver.cuGetErrorName(bad) == (good, b"CUDA_ERROR_INVALID_VALUE")

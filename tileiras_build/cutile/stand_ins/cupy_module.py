@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...errors import Unsupported
-from . import driver, empty_memory, streams
+from . import arrays, empty_memory
+from .cupy_cuda import Device, Memory, MemoryPointer, cuda_modules
+from .cupy_random import random_module
 
-_SUBMODULES = ("random", "linalg", "fft", "testing", "polynomial")
+_SUBMODULES = ("linalg", "fft", "testing", "polynomial")
 
 
 class ndarray(np.ndarray):
@@ -33,9 +36,15 @@ class ndarray(np.ndarray):
         self[...] = values
 
     @property
-    def device(self) -> types.SimpleNamespace:  # type: ignore[override]
+    def device(self) -> Device:  # type: ignore[override]
         """The device, of which there is one."""
-        return types.SimpleNamespace(id=0, synchronize=lambda: None)
+        return Device()
+
+    @property
+    def data(self) -> MemoryPointer:  # type: ignore[override]
+        """Where its first element lies."""
+        found = arrays.describe(self)
+        return MemoryPointer(Memory(found.size, found.base, self), found.address - found.base)
 
 
 def _on_device(value: Any) -> Any:
@@ -73,11 +82,11 @@ def _marked(function: Any) -> Any:
 
 
 class _Module(types.ModuleType):
-    """A module that has what one of NumPy has, and ``own`` besides."""
+    """A module that has what one of NumPy has, functions as ``form`` makes them, and ``own`` besides."""
 
-    def __init__(self, name: str, source: types.ModuleType, own: dict[str, Any]):
+    def __init__(self, name: str, source: types.ModuleType, own: dict[str, Any], form: Callable[[Any], Any] = _wrapped):
         super().__init__(name, "tileiras_build's stand-in for CuPy")
-        self._source = source
+        self._source, self._form = source, form
         self.__path__: list[str] = []
         self.__dict__.update(own)
 
@@ -87,7 +96,7 @@ class _Module(types.ModuleType):
         if not hasattr(self._source, name):
             message = f"{self.__name__}.{name} is not known to the stand-in for CuPy, which has NumPy's functions"
             raise MissingInCupy("cupy-stand-in", message)
-        found = _wrapped(getattr(self._source, name))
+        found = self._form(getattr(self._source, name))
         setattr(self, name, found)
         return found
 
@@ -96,54 +105,21 @@ class MissingInCupy(Unsupported, AttributeError):
     """A function of CuPy that there is none of here."""
 
 
-class _Stream(streams.Stream):
-    """cupy.cuda.Stream."""
-
-    def use(self) -> _Stream:
-        """It becomes this thread's current stream."""
-        self.__enter__()
-        return self
-
-
 def modules() -> dict[str, types.ModuleType]:
     """The modules by name."""
-    made: dict[str, types.ModuleType] = {}
+    made: dict[str, types.ModuleType] = cuda_modules(_Module)
+    made["cupy.random"] = random_module(_Module, _on_device)
     for name in _SUBMODULES:
         made[f"cupy.{name}"] = _Module(f"cupy.{name}", getattr(np, name), {})
-    made["cupy.cuda"] = cuda = types.ModuleType("cupy.cuda", "tileiras_build's stand-in for CuPy")
-    null = _Stream()
-    null.number = 0
-    _Stream.null = null  # type: ignore[attr-defined]
+    cuda: Any = made["cupy.cuda"]
     does = lambda value: lambda *args, **kwargs: value
-    cuda.__dict__.update(
-        Stream=_Stream, Event=streams.Event, get_current_stream=lambda *_: streams.current_stream(),
-        get_elapsed_time=lambda start, end: start.elapsed_time(end), is_available=does(True), Device=_Device,
-        runtime=types.SimpleNamespace(
-            deviceSynchronize=does(None), getDeviceCount=does(1), runtimeGetVersion=does(driver.VERSION),
-            getDeviceProperties=does({"name": driver.NAME.encode(), "multiProcessorCount": driver.MULTIPROCESSORS}),
-        ),
-    )  # fmt: skip
-    own: dict[str, Any] = {name.partition(".")[2]: module for name, module in made.items()}
+    own: dict[str, Any] = {name.partition(".")[2]: module for name, module in made.items() if name.count(".") == 1}
     own |= {"ndarray": ndarray, "asnumpy": lambda array, *_, **__: np.array(array, subok=False), "__version__": "13.0"}
-    own |= {"get_array_module": does(None), "empty": _marked(np.empty), "empty_like": _marked(np.empty_like)}
+    own |= {"empty": _marked(np.empty), "empty_like": _marked(np.empty_like), "is_available": does(True)}
+    own |= {
+        "get_default_memory_pool": does(cuda.default_pool),
+        "get_default_pinned_memory_pool": does(cuda.default_pinned_pool),
+    }
     made["cupy"] = whole = _Module("cupy", np, own)
     whole.get_array_module = does(whole)  # type: ignore[attr-defined]
     return made
-
-
-class _Device:
-    """cupy.cuda.Device."""
-
-    def __init__(self, device: int = 0):
-        self.id = device
-
-    def __enter__(self) -> _Device:
-        return self
-
-    def __exit__(self, *exception: object) -> None: ...
-
-    def synchronize(self) -> None:
-        """All work is done."""
-
-    def use(self) -> None:
-        """It is the one there is."""

@@ -29,6 +29,13 @@ _RESOLVE = ctypes.CFUNCTYPE(_INT, ctypes.c_char_p, _POINTER, _INT, ctypes.c_uint
 # CUdevice_attribute: number -> value for a target. One that is not here is 0.
 ATTRIBUTES: dict[int, Callable[[Target], int]] = {
     1: lambda target: 1024,  # MAX_THREADS_PER_BLOCK
+    2: lambda target: 1024,  # MAX_BLOCK_DIM_X
+    3: lambda target: 1024,  # MAX_BLOCK_DIM_Y
+    4: lambda target: 64,  # MAX_BLOCK_DIM_Z
+    8: lambda target: 48 << 10,  # MAX_SHARED_MEMORY_PER_BLOCK
+    9: lambda target: 64 << 10,  # TOTAL_CONSTANT_MEMORY
+    12: lambda target: 1 << 16,  # MAX_REGISTERS_PER_BLOCK
+    41: lambda target: 1,  # UNIFIED_ADDRESSING
     5: lambda target: 2**31 - 1,  # MAX_GRID_DIM_X
     6: lambda target: 65535,  # MAX_GRID_DIM_Y
     7: lambda target: 65535,  # MAX_GRID_DIM_Z
@@ -38,6 +45,13 @@ ATTRIBUTES: dict[int, Callable[[Target], int]] = {
     76: lambda target: target.number % 10,  # COMPUTE_CAPABILITY_MINOR
     97: lambda target: target.max_shared_memory,  # MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 }
+
+
+def attribute(number: int) -> int:
+    """The value of a ``CUdevice_attribute``, whose numbers the runtime's attributes share; 0 of one that nobody asks for."""
+    value = ATTRIBUTES.get(number)
+    return value(current_target()) if value else 0
+
 
 # Functions that have nothing to do where every launch is over when it returns.
 IDLE = (
@@ -110,11 +124,19 @@ def _callback(function: Callable[..., int], arguments: list[Any]) -> Any:
 
 
 _installed: StandIn | None = None
+_target: Target | None = None
+
+
+def current_target() -> Target:
+    """The target that answers are for."""
+    assert _target is not None, "scripts ask once the device is there"
+    return _target
 
 
 def install(target: Target) -> None:
     """Answer cuTile's questions to the driver for ``target`` from now on; where it has loaded the machine's own, that one does."""
-    global _installed
+    global _installed, _target
+    _target = target
     if _installed is not None:
         _installed.target = target
         return
