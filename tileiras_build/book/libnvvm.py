@@ -52,10 +52,12 @@ INSTRUCTIONS = {
     "llvm.copysign.f32": "copysign.f32 $0, $2, $1;",
     "llvm.sqrt.f32": "sqrt.rn.f32 $0, $1;",
     "llvm.fma.f32": "fma.rn.f32 $0, $1, $2, $3;",
-    "llvm.smax.i32": "max.s32 $0, $1, $2;",
-    "llvm.smin.i32": "min.s32 $0, $1, $2;",
-    "llvm.umax.i32": "max.u32 $0, $1, $2;",
-    "llvm.umin.i32": "min.u32 $0, $1, $2;",
+    **{
+        f"llvm.{sign}{which}.i{bits}": f"{which}.{sign}{bits} $0, $1, $2;"
+        for sign in "su"
+        for which in ("max", "min")
+        for bits in (32, 64)
+    },
     "llvm.abs.i16": "abs.s16 $0, $1;",
     "llvm.abs.i32": "abs.s32 $0, $1;",
     "llvm.abs.i64": "abs.s64 $0, $1;",

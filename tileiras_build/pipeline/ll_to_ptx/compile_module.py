@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import llvmlite.binding as llvm
 
@@ -20,12 +21,17 @@ from .guard import check_module
 from .libdevice_request import PROVIDED
 from .line_directives import LineDirectives
 from .machine import data_layout, library_machine, machine_for
+from .mending import mended
 from .metadata import named_string, read_manifest, read_serialization
 from .passes import run_passes
 from .ptx_header import fix_header
 from .register_grants import grant_first
 
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
+_BITS = re.compile(
+    r"^[^\n;\"]*(?:bitcast <\d+ x i1> |bitcast [^\n]* to <\d+ x i1>|load <\d+ x i1>|store <\d+ x i1>)[^\n]*",
+    re.MULTILINE,
+)
 _CALL = re.compile(r"// callseq (\d+)")
 _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
@@ -38,7 +44,8 @@ def compile_module(text: str, job: Job) -> str:
     triple = _triple(text)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    with llvm.create_context() as context, _parse(emit.text(text), triple, context) as module:
+    right = mended(text, made_for.target, partial(_canonical, triple=triple))
+    with llvm.create_context() as context, _parse(emit.text(right), triple, context) as module:
         _prepare(module, triple)
         _link(module, context, text, job.libdevice, made_for)
         ptx = emit.run(module, machine_for(made_for.target, made_for.number, triple), made_for)
@@ -91,8 +98,17 @@ class _Libnvvm:
 
             # The older dialect is written for what our passes leave, those of level 1 at least.
             run_passes(module, machine, made_for.opt_level or 1)
-            text = nvvm_ir_7(str(module), libnvvm.ir_version())
+            text = str(module)
+            _check_bits(text)
+            text = nvvm_ir_7(text, libnvvm.ir_version())
         return libnvvm.compile_ir(text, options)
+
+
+def _check_bits(text: str) -> None:
+    """Raise InternalError[libnvvm] for vectors of single bits as the bits of something else: LLVM 7 gives each a byte."""
+    if (match := _BITS.search(text)) is not None:
+        message = f"the older libNVVM compiles '{match[0].strip()}' to wrong code"
+        raise InternalError("libnvvm", message, remedy="use serializer=nvptx")
 
 
 SERIALIZERS: dict[str, type[_Nvptx] | type[_Libnvvm]] = {"nvptx": _Nvptx, "libnvvm": _Libnvvm}
@@ -129,6 +145,12 @@ def _parse(text: str, triple: str, context: llvm.ContextRef) -> llvm.ModuleRef:
         return llvm.parse_assembly(f'target datalayout = "{data_layout(triple)}" {text}', context=context)
     except RuntimeError as error:
         raise _refused(str(error)) from error
+
+
+def _canonical(text: str, triple: str) -> str:
+    """The module as LLVM prints it."""
+    with llvm.create_context() as context, _parse(text, triple, context) as module:
+        return str(module)
 
 
 def _triple(text: str) -> str:

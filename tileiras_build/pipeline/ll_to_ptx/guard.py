@@ -41,6 +41,12 @@ _PLACED_ALLOCA = re.compile(r"= alloca [^\n]*, addrspace\((\d+)\)")
 _BAD_TYPE_MARKS = ("fp128", "x86_fp80", "vscale")
 _BAD_TYPE = re.compile(r"(?<![\w.$%@!\"\\])(fp128|x86_fp80|ppc_fp128|vscale x)(?![\w.])")
 _ATOMIC_RMW = re.compile(r"= atomicrmw (?:volatile )?(\w+)")
+_CONVERSION = re.compile(
+    r"\b[su]itofp\s+(?:nneg\s+)?(?:<\s*\d+\s+x\s+)?i(\d{2,})|\bfpto[su]i\s[^\n]*\bto\s+(?:<\s*\d+\s+x\s+)?i(\d{2,})"
+    r"|@llvm\.fpto[su]i\.sat\.(?:v\d+)?i(\d{2,})"
+)
+_CONVERSION_MARKS = ("sitofp", "uitofp", "fptosi", "fptoui")
+MACHINE_WORD = 64
 _LINE_TABLES = "emissionKind: LineTablesOnly"
 
 
@@ -250,6 +256,22 @@ def check_atomics(text: str, target: Target) -> Iterator[TileirasError]:
         )
 
 
+def check_wide_conversions(text: str, target: Target) -> Iterator[TileirasError]:
+    """Between floating-point numbers and integers that no register holds: LLVM would call a library that is not there."""
+    if not any(mark in text for mark in _CONVERSION_MARKS):
+        return
+    for match in _CONVERSION.finditer(text):
+        width = next(int(group) for group in match.groups() if group)
+        if width > MACHINE_WORD:
+            yield InternalError(
+                "wide-conversion",
+                f"a conversion between i{width} and a floating-point number has no lowering for NVPTX",
+                location=_line(text, match.start()),
+                remedy=f"convert by way of i{MACHINE_WORD}",
+            )
+            return
+
+
 def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
     if _LINE_TABLES in text and "DILocalVariable" in text:
         yield InternalError(
@@ -272,5 +294,6 @@ CHECKS = (
     check_allocas,  # abort
     check_types,  # abort
     check_atomics,  # no failure, but wrong code
+    check_wide_conversions,  # abort
     check_debug_info,  # abort
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from functools import cache
 
 from ...errors import InternalError, InvalidInput
 
 _SUCCESS = 0
+_INTRINSIC = re.compile(r"^\s*(llvm\.\w[\w.]*)\s*,?\s*$", re.MULTILINE)  # the name in a call
 _REMEDY = "pip install nvidia-nvvm, or use serializer=nvptx"
 
 
@@ -71,9 +73,16 @@ def compile_ir(text: str, options: Sequence[str]) -> str:
         _check(library.nvvmAddModuleToProgram(program, data, ctypes.c_size_t(len(data)), b".ll"), program)
         _check(library.nvvmVerifyProgram(program, len(words), array), program)
         _check(library.nvvmCompileProgram(program, len(words), array), program)
-        return _string("nvvmGetCompiledResult", program)
+        return _complete(_string("nvvmGetCompiledResult", program))
     finally:
         library.nvvmDestroyProgram(ctypes.byref(program))
+
+
+def _complete(ptx: str) -> str:
+    """PTX that has all it calls: an intrinsic that the library does not know becomes a call of a function of its name."""
+    if (missing := _INTRINSIC.search(ptx)) is not None:
+        raise InternalError("libnvvm", f"libNVVM does not know {missing[1]}", remedy="use serializer=nvptx")
+    return ptx
 
 
 def _check(status: int, program: ctypes.c_void_p | None) -> None:

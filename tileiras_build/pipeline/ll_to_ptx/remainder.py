@@ -1,0 +1,104 @@
+"""C's fmod as a function of LLVM IR: exact, by subtraction of the divisor's multiples bit by bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A type of floating-point numbers: the integer with its bits, and how many of those are the fraction's."""
+
+    integer: int
+    fraction: int
+
+    @property
+    def infinity(self) -> int:
+        """Its bits: all of the exponent's."""
+        return (1 << (self.integer - 1)) - (1 << self.fraction)
+
+
+_FORMS = {"float": _Form(32, 23), "double": _Form(64, 52)}
+REMAINDERS = {kind: f"tileiras.remainder.{kind}" for kind in _FORMS}
+
+# Both numbers are integers times a power of two, that of a subnormal one having the exponent 1. The larger integer is
+# reduced once, and again after each doubling, until its exponent is the smaller one's; then it is made a number again.
+_TEXT = """
+define internal {kind} @{name}({kind} %x, {kind} %y) alwaysinline nounwind {{
+start:
+  %x.bits = bitcast {kind} %x to {i}
+  %y.bits = bitcast {kind} %y to {i}
+  %x.size = and {i} %x.bits, {largest}
+  %y.size = and {i} %y.bits, {largest}
+  %sign = xor {i} %x.bits, %x.size
+  %y.zero = icmp eq {i} %y.size, 0
+  %x.endless = icmp uge {i} %x.size, {infinity}
+  %y.none = icmp ugt {i} %y.size, {infinity}
+  %bad.x = or i1 %y.zero, %x.endless
+  %bad = or i1 %bad.x, %y.none
+  br i1 %bad, label %none, label %compare
+none:
+  ret {kind} 0x7FF8000000000000
+compare:
+  %less = icmp ult {i} %x.size, %y.size
+  br i1 %less, label %same, label %divide
+same:
+  ret {kind} %x
+divide:
+  %x.raw = lshr {i} %x.size, {fraction}
+  %y.raw = lshr {i} %y.size, {fraction}
+  %x.small = icmp eq {i} %x.raw, 0
+  %y.small = icmp eq {i} %y.raw, 0
+  %x.exponent = select i1 %x.small, {i} 1, {i} %x.raw
+  %y.exponent = select i1 %y.small, {i} 1, {i} %y.raw
+  %x.fraction = and {i} %x.size, {mask}
+  %y.fraction = and {i} %y.size, {mask}
+  %x.one = select i1 %x.small, {i} 0, {i} {one}
+  %y.one = select i1 %y.small, {i} 0, {i} {one}
+  %x.integer = or {i} %x.fraction, %x.one
+  %y.integer = or {i} %y.fraction, %y.one
+  %steps = sub {i} %x.exponent, %y.exponent
+  %first = urem {i} %x.integer, %y.integer
+  br label %check
+check:
+  %rest = phi {i} [ %first, %divide ], [ %reduced, %double ]
+  %left = phi {i} [ %steps, %divide ], [ %fewer, %double ]
+  %done = icmp eq {i} %left, 0
+  br i1 %done, label %finish, label %double
+double:
+  %twice = shl {i} %rest, 1
+  %fits = icmp uge {i} %twice, %y.integer
+  %less.y = sub {i} %twice, %y.integer
+  %reduced = select i1 %fits, {i} %less.y, {i} %twice
+  %fewer = sub {i} %left, 1
+  br label %check
+finish:
+  %empty = icmp eq {i} %rest, 0
+  %zeros = call {i} @llvm.ctlz.{i}({i} %rest, i1 false)
+  %free = sub {i} %zeros, {free}
+  %most = sub {i} %y.exponent, 1
+  %many = icmp ugt {i} %free, %most
+  %shift = select i1 %many, {i} %most, {i} %free
+  %moved = shl {i} %rest, %shift
+  %exponent = sub {i} %most, %shift
+  %placed = shl {i} %exponent, {fraction}
+  %size = add {i} %moved, %placed
+  %held = select i1 %empty, {i} 0, {i} %size
+  %signed = or {i} %held, %sign
+  %result = bitcast {i} %signed to {kind}
+  ret {kind} %result
+}}
+"""
+
+
+def definition(kind: str, module: str) -> str:
+    """The function for a type, and what it calls that the module does not declare yet."""
+    form = _FORMS[kind]
+    i = f"i{form.integer}"
+    text = _TEXT.format(
+        kind=kind, name=REMAINDERS[kind], i=i, fraction=form.fraction, infinity=form.infinity,
+        largest=(1 << (form.integer - 1)) - 1, mask=(1 << form.fraction) - 1, one=1 << form.fraction,
+        free=form.integer - form.fraction - 1,
+    )  # fmt: skip
+    declared = f"@llvm.ctlz.{i}(" in module
+    return text if declared else f"{text}\ndeclare {i} @llvm.ctlz.{i}({i}, i1 immarg)\n"
