@@ -84,8 +84,7 @@ def mended(text: str, target: Target, canonical: Callable[[str], str]) -> str:
             continue
         lines += instruction[1].lines
         needed |= {kind for kind in REMAINDERS if any(f"@{REMAINDERS[kind]}(" in one for one in instruction[1].lines)}
-    body = "\n".join(lines)
-    return "\n".join([body, *(definition(kind, body) for kind in sorted(needed))]) + "\n"
+    return "\n".join([*lines, *map(definition, sorted(needed))]) + "\n"
 
 
 def _read(line: str, number: int) -> tuple[str, _Instruction] | None:

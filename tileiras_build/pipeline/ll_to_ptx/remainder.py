@@ -74,15 +74,22 @@ double:
   br label %check
 finish:
   %empty = icmp eq {i} %rest, 0
-  %zeros = call {i} @llvm.ctlz.{i}({i} %rest, i1 false)
-  %free = sub {i} %zeros, {free}
-  %most = sub {i} %y.exponent, 1
-  %many = icmp ugt {i} %free, %most
-  %shift = select i1 %many, {i} %most, {i} %free
-  %moved = shl {i} %rest, %shift
-  %exponent = sub {i} %most, %shift
-  %placed = shl {i} %exponent, {fraction}
-  %size = add {i} %moved, %placed
+  br label %raise
+raise:
+  %integer = phi {i} [ %rest, %finish ], [ %longer, %move ]
+  %exponent = phi {i} [ %y.exponent, %finish ], [ %lower, %move ]
+  %is.short = icmp ult {i} %integer, {one}
+  %is.normal = icmp ugt {i} %exponent, 1
+  %can.move = and i1 %is.short, %is.normal
+  br i1 %can.move, label %move, label %place
+move:
+  %longer = shl {i} %integer, 1
+  %lower = sub {i} %exponent, 1
+  br label %raise
+place:
+  %above = sub {i} %exponent, 1
+  %placed = shl {i} %above, {fraction}
+  %size = add {i} %integer, %placed
   %held = select i1 %empty, {i} 0, {i} %size
   %signed = or {i} %held, %sign
   %result = bitcast {i} %signed to {kind}
@@ -91,14 +98,10 @@ finish:
 """
 
 
-def definition(kind: str, module: str) -> str:
-    """The function for a type, and what it calls that the module does not declare yet."""
+def definition(kind: str) -> str:
+    """The function for a type."""
     form = _FORMS[kind]
-    i = f"i{form.integer}"
-    text = _TEXT.format(
-        kind=kind, name=REMAINDERS[kind], i=i, fraction=form.fraction, infinity=form.infinity,
+    return _TEXT.format(
+        kind=kind, name=REMAINDERS[kind], i=f"i{form.integer}", fraction=form.fraction, infinity=form.infinity,
         largest=(1 << (form.integer - 1)) - 1, mask=(1 << form.fraction) - 1, one=1 << form.fraction,
-        free=form.integer - form.fraction - 1,
     )  # fmt: skip
-    declared = f"@llvm.ctlz.{i}(" in module
-    return text if declared else f"{text}\ndeclare {i} @llvm.ctlz.{i}({i}, i1 immarg)\n"
