@@ -6,8 +6,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tileiras_build.bytecode import float_text
+from tileiras_build.bytecode.type_table import PLAIN_TYPES
+from tileiras_build.dialects.cuda_tile.attrs import DTYPE_NAMES
+from tileiras_build.dialects.cuda_tile.element_types import BITS, BY_NAME
 from tileiras_build.element_types import ELEMENT_TYPES
-from tileiras_build.interpreter.formats import fnv8_to_float
+from tileiras_build.interpreter.arguments import TYPE_NAMES
+from tileiras_build.interpreter.formats import FORMATS, HELD, fnv8_to_float
+from tileiras_build.packages.calls import SCALAR_TYPES
+from tileiras_build.pipeline.analysis.tensor_maps import MAP_ELEMENTS
+from tileiras_build.pipeline.shared.element_types import ELEMENTS
+from tileiras_build.pipeline.tileas_to_ll.values.float_conversions import LLVM_FLOATS
+from tileiras_build.pipeline.tileas_to_ll.values.float_conversions import SMALL as SMALL_FLOATS
+from tileiras_build.references.parameters import DTYPES
+from tileiras_build.runtime import arguments, fast_binding
 
 SMALL = [name for name, row in ELEMENT_TYPES.items() if row.format is not None and row.format.width <= 16 and row.numpy]
 
@@ -55,3 +67,59 @@ def test_the_nearest_number(name):
         want = values.astype(dtype(name)).astype(np.float64)
     found = np.array([form.value(form.nearest(float(value))) for value in values])
     np.testing.assert_array_equal(found, want)
+
+
+# ---- the tables that know element types ----------------------------------------------------------------------------
+FOUR_BITS = {"i4": "in no array", "f4E2M1FN": "in pairs, each of which is a byte"}
+INTEGERS = dict.fromkeys(("i1", "i4", "i8", "i16", "i32", "i64"), "no float")
+# Table -> its element types, and those that it does not have, with the reason.
+TABLES: dict[str, tuple[set[str], dict[str, str]]] = {
+    "dialect": (set(BY_NAME), {}),
+    "bytecode": ({_name for _name, type in BY_NAME.items() if type in {found for _, found in PLAIN_TYPES.values()}}, {}),
+    "NumPy": ({_name for _name, type in BY_NAME.items() if type in DTYPE_NAMES}, {"fnv8E5M3FNU": "in no library"}),
+    "literals": ({_name for _name, type in BY_NAME.items() if type in float_text.PRECISION}, INTEGERS),
+    "registers": (set(ELEMENTS), {}),
+    "conversions": (
+        {*LLVM_FLOATS, *SMALL_FLOATS},
+        {**INTEGERS, "tf32": "converted as f32", "f8E8M0FNU": "converted by its exponent"},
+    ),
+    "tensor maps": (set(MAP_ELEMENTS), {"i1": "a byte of which one bit counts", **FOUR_BITS}),
+    "C": (set(SCALAR_TYPES) - {"pointer"}, FOUR_BITS),
+    "launches": (set(arguments.ELEMENT_TYPES), FOUR_BITS),
+    "numbers": (
+        {*arguments._INTEGER_BITS, *arguments._FLOAT_CODES, *arguments._SMALL_FLOATS, "i1"}, FOUR_BITS,
+    ),
+    "fast launches": (
+        set(fast_binding.CODES) - {"pointer"},
+        {**FOUR_BITS, "i1": "no number of Python's", **{row.name: "not of struct" for row in ELEMENT_TYPES.values() if row.format and not row.struct}},
+    ),
+    "references": (set(DTYPES), FOUR_BITS),
+    "interpreter": ({_name for _name, type in BY_NAME.items() if type in HELD}, {}),
+    "formats of the interpreter": ({_name for _name, type in BY_NAME.items() if type in FORMATS}, INTEGERS),
+    "arguments of commands": (set(TYPE_NAMES), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_has_every_element_type(table):
+    """A type that a table does not have stands beside it with the reason."""
+    found, missing = TABLES[table]
+    assert found - ELEMENT_TYPES.keys() == set()
+    assert ELEMENT_TYPES.keys() - found == set(missing)
+
+
+def test_widths_and_formats_are_those_of_the_interpreter():
+    """Which has a table of its own."""
+    for name, type in BY_NAME.items():
+        row = ELEMENT_TYPES[name]
+        assert BITS[type] == row.bits
+        if row.format is None:
+            continue
+        form, own = FORMATS[type], row.format
+        assert (form.precision, form.least_exponent, form.largest) == (
+            own.precision,
+            1 - own.bias - (not own.zero),
+            own.largest,
+        )
+        assert (form.has_nan, form.signed) == (own.nan is not None, own.signed)
+        assert form.has_infinity == (own.infinity is not None and own.infinity != own.nan)

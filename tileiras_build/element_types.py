@@ -71,6 +71,12 @@ class FloatFormat:
         steps = round(ldexp(abs(value), self.mantissa - exponent))
         return self._signed(value, min((exponent - least << self.mantissa) + steps, self._past()))
 
+    @property
+    def largest(self) -> float:
+        """The largest number."""
+        behind = self._past()
+        return self.value(behind if behind not in (self.infinity, self.nan) else behind - 1)
+
     def _past(self) -> int:
         """What stands behind the largest number."""
         behind = [pattern for pattern in (self.infinity, self.nan) if pattern is not None]

@@ -9,31 +9,17 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.dialects.cuda_tile.attrs import DTYPE_NAMES
-from tileiras_build.dialects.cuda_tile.element_types import BITS
+from tileiras_build.dialects.cuda_tile.element_types import BITS, BY_NAME
+from tileiras_build.element_types import ELEMENT_TYPES
 
 SHORT_DIGITS = 6
 MAX_PADDING = 3  # zeros that the long form may pad with before it turns to an exponent
-
 # Bits of the significand, the hidden one included.
-PRECISION = {
-    "float16": 11,
-    "bfloat16": 8,
-    "float32": 24,
-    "float64": 53,
-    "float8_e4m3fn": 4,
-    "float8_e5m2": 3,
-    "float8_e8m0fnu": 1,
-    "float4_e2m1fn": 2,
-}
-
-
-def _precision(type: Attribute) -> int:
-    return 11 if isinstance(type, FloatTF32Type) else PRECISION[DTYPE_NAMES[type]]
+PRECISION = {type: form.precision for name, type in BY_NAME.items() if (form := ELEMENT_TYPES[name].format) is not None}
 
 
 def _decimal(value: float, digits: int) -> tuple[str, int]:
@@ -62,10 +48,10 @@ def _exponent_form(value: float) -> str:
 
 def _long_form(value: float, type: Attribute) -> str | None:
     """Enough digits for the format; None for an integer, which would not read back as a float."""
-    digits, exponent = _decimal(value, 2 + _precision(type) * 59 // 196)
+    digits, exponent = _decimal(value, 2 + PRECISION[type] * 59 // 196)
     leading = exponent + len(digits) - 1
     scientific = exponent > MAX_PADDING if exponent >= 0 else leading < -MAX_PADDING
-    if exponent >= 0 and len(digits) + exponent > 2 + _precision(type) * 59 // 196:
+    if exponent >= 0 and len(digits) + exponent > 2 + PRECISION[type] * 59 // 196:
         scientific = True
     if scientific:
         return f"{digits[0]}.{digits[1:] or '0'}E{'-' if leading < 0 else '+'}{abs(leading)}"

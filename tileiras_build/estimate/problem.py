@@ -12,16 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 
+from ..element_types import ELEMENT_TYPES
 from ..errors import InvalidInput
 from ..launch_manifest import Launch as Manifest
 from ..launch_manifest import Parameter
-from ..targets import ELEMENT_BITS
 from .kernels import Kernel
 from .launch import Argument, Buffer, Launch, Shape
 
 Value = Buffer | int | float | None
 _SHAPE = re.compile(r"^\d+(x\d+)*$")
-_BITS = {"f8E8M0FNU": 8, "i1": 8, "i16": 16, "i64": 64, "i4": 4}
 
 
 def read_settings(texts: Iterable[str]) -> dict[str, str]:
@@ -100,7 +99,7 @@ def _argument_values(parameters: list[Parameter], text: str) -> dict[str, Value]
 
 
 def _bytes(element: str | None, shape: list[int]) -> int:
-    bits = ELEMENT_BITS.get(element or "", _BITS.get(element or "", 8))
+    bits = ELEMENT_TYPES[element].moved_bits if element in ELEMENT_TYPES else 8
     count = 1
     for extent in shape:
         count *= extent

@@ -19,7 +19,10 @@ from .formats import HELD, element_of, is_integer, storage_bits, to_words
 from .inputs import Buffer, Inputs, aligned, pack_scalar, random_elements
 from .machine import find_entry, three_axes
 
-TYPE_NAMES: dict[str, Attribute] = {str(element_type): element_type for element_type in HELD}
+# As Tile IR spells them: its own type has no prefix.
+TYPE_NAMES: dict[str, Attribute] = {
+    str(element_type).removeprefix("!cuda_tile."): element_type for element_type in HELD
+}
 ARRAY = re.compile(r"(?P<type>[A-Za-z]\w*):(?P<shape>\d+(?:x\d+)*)(?::(?P<seed>\d+))?")
 
 

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from ..c_names import c_names, c_word, is_mangled
 from ..cpp_names import readable
+from ..element_types import ELEMENT_TYPES
 from ..errors import InvalidInput, Location
 from ..launch_manifest import Argument, Parameter
 from ..manifest_words import POINTER, STORED, UPDATED
@@ -22,15 +23,9 @@ from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..scopes import call_apart
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
-SCALAR_TYPES = {
-    "pointer": "CUdeviceptr", "i1": "uint8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
-    "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "tf32": "float", "f64": "double", "f8E4M3FN": "uint8_t",
-    "f8E5M2": "uint8_t", "f8E8M0FNU": "uint8_t",
-}  # fmt: skip
+SCALAR_TYPES = {POINTER: "CUdeviceptr"} | {name: row.c for name, row in ELEMENT_TYPES.items() if row.c is not None}
 # The kind of each element in launcher.hpp; what has none there is bytes.
-_ELEMENT_KINDS = {name: name for name in ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")} | {
-    "tf32": "f32", "f8E4M3FN": "f8", "f8E5M2": "f8", "f8E8M0FNU": "f8",
-}  # fmt: skip
+_ELEMENT_KINDS = {name: row.c_kind for name, row in ELEMENT_TYPES.items() if row.c_kind is not None}
 # Bytes of each C type, at a multiple of which a struct has it.
 _SIZES = {"CUdeviceptr": 8, "uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8}  # fmt: skip
 _WORD = 8  # bytes of an address, a length and a stride

@@ -10,24 +10,18 @@ import numpy as np
 
 from ..bytecode.case import Case, Checked
 from ..bytecode.pack import pack_arguments
+from ..element_types import ELEMENT_TYPES
 from ..launch_manifest import Argument, Launch, Parameter
 from .memory import Placed
 from .trial import is_number
 
 # What a manifest calls element types, and the NumPy types whose arrays may stand for them.
 _INTEGERS = {f"i{8 * size}": (f"int{8 * size}", f"uint{8 * size}") for size in (1, 2, 4, 8)}
-DTYPES: dict[str, tuple[str, ...]] = _INTEGERS | {
-    "i1": ("bool", "int8", "uint8"),
-    "i8": ("int8", "uint8", "bool"),
-    "f16": ("float16",),
-    "bf16": ("bfloat16",),
-    "f32": ("float32",),
-    "tf32": ("float32",),
-    "f64": ("float64",),
-    "f8E4M3FN": ("float8_e4m3fn",),
-    "f8E5M2": ("float8_e5m2",),
-    "f8E8M0FNU": ("float8_e8m0fnu",),
-}
+# Elements of less than a byte are in no array here; what NumPy has no type for is in bytes.
+_FLOATS = {row.name: (row.numpy or "uint8",) for row in ELEMENT_TYPES.values() if row.format and row.per_byte == 1}
+DTYPES: dict[str, tuple[str, ...]] = {
+    **_INTEGERS, **_FLOATS, "i1": ("bool", "int8", "uint8"), "i8": ("int8", "uint8", "bool"),
+}  # fmt: skip
 
 
 def pack(row: Checked, launch: Launch, placed: Placed) -> list[bytes]:

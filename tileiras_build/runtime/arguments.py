@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard
 
+from ..element_types import ELEMENT_TYPES as ROWS
+from ..element_types import FNV8
 from ..errors import InvalidInput
 from ..manifest_words import LOADED, POINTER, STORED, UPDATED
 from .fast_binding import Known, Packed, make_fast, places_of
@@ -24,14 +26,10 @@ if TYPE_CHECKING:
     from ..launch_manifest import Argument, Launch, Parameter
 
 _INTEGER_BITS = {f"i{bits}": bits for bits in (8, 16, 32, 64)}
-_FLOAT_CODES = {"f16": "<e", "f32": "<f", "tf32": "<f", "f64": "<d"}
-# Floats that struct does not know: the names of their NumPy types in ml_dtypes.
-_SMALL_FLOATS = {
-    "bf16": "bfloat16",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E5M2": "float8_e5m2",
-    "f8E8M0FNU": "float8_e8m0fnu",
-}
+_FLOATS = [row for row in ROWS.values() if row.format is not None and row.per_byte == 1]
+_FLOAT_CODES = {row.name: f"<{row.struct}" for row in _FLOATS if row.struct is not None}
+# Floats that struct does not know, and the names of their NumPy types in ml_dtypes; one has none.
+_SMALL_FLOATS = {row.name: row.numpy for row in _FLOATS if row.struct is None}
 _SHOWN = 200  # characters of what others say
 _BYTE = ("uint8", "int8", "bool")
 # The NumPy types that may hold each element: its own, and its bits where few libraries have a name for it.
@@ -39,7 +37,7 @@ ELEMENT_TYPES: dict[str, tuple[str, ...]] = {
     "i1": ("bool", "uint8", "int8"), "i8": ("int8", "uint8", "bool"), "i16": ("int16", "uint16"),
     "i32": ("int32", "uint32"), "i64": ("int64", "uint64"), "f16": ("float16",), "f32": ("float32",),
     "tf32": ("float32",), "f64": ("float64",), "bf16": ("bfloat16", "uint16", "int16", "void16"),
-    **{name: (type, *_BYTE, "void8") for name, type in _SMALL_FLOATS.items() if name.startswith("f8")},
+    **{row.name: (*filter(None, (row.numpy,)), *_BYTE, "void8") for row in _FLOATS if row.bits == 8},
 }  # fmt: skip
 # Elements smaller than a byte travel in bytes.
 _PACKED_TYPES = (*_BYTE, "void8", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn")
@@ -339,6 +337,8 @@ def pack_number(kind: str, number: Number) -> bytes | None:
         return _integer(number, 64, unsigned=True)
     if kind == "i1":
         return bytes([bool(number)])
+    if kind in _SMALL_FLOATS and _SMALL_FLOATS[kind] is None:
+        return bytes([FNV8.nearest(float(number))])
     if kind in _SMALL_FLOATS:
         numpy, small = import_module("numpy"), import_module("ml_dtypes")
         return numpy.asarray(number).astype(getattr(small, _SMALL_FLOATS[kind])).tobytes()

@@ -32,15 +32,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..element_types import ELEMENT_TYPES
 from ..manifest_words import POINTER, STORED, UPDATED
 
 if TYPE_CHECKING:
     from ..launch_manifest import Parameter
 
 # Of each kind of parameter the code of ``struct``, and what a number must be to be packed as it is.
-CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "f16": "e", "f32": "f", "tf32": "f", "f64": "d", POINTER: "Q"}
-_NUMBERS = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "f16": "float", "f32": "float", "tf32": "float",
-            "f64": "float"}  # fmt: skip
+CODES = {name: row.struct for name, row in ELEMENT_TYPES.items() if row.struct is not None} | {POINTER: "Q"}
+_NUMBERS = {
+    name: "int" if row.format is None else "float" for name, row in ELEMENT_TYPES.items() if row.struct is not None
+}
 ALIGNMENT = 64  # of tensor maps, which may follow
 _EXTENT = struct.Struct("<i")
 Places = tuple[tuple[int, int], ...]

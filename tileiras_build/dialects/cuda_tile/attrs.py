@@ -13,8 +13,15 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...element_types import ELEMENT_TYPES
 from ..mlir_text import escape, identifier
-from .element_types import BF16, BITS, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32, FloatNV8E5M3FNUType, i4
+from .element_types import (
+    BITS,
+    BY_NAME,
+    F32,
+    F64,
+    FloatNV8E5M3FNUType,
+)
 from .record import record
 from .types import PointerType, TensorViewType, TileType
 
@@ -23,21 +30,7 @@ if TYPE_CHECKING:
 
 # Name of the type of the values of an element type, of NumPy or ml_dtypes; tf32 values are held as float32.
 DTYPE_NAMES: dict[Attribute, str] = {
-    i1: "bool",
-    i4: "int4",
-    i8: "int8",
-    i16: "int16",
-    i32: "int32",
-    i64: "int64",
-    F16: "float16",
-    BF16: "bfloat16",
-    F32: "float32",
-    F64: "float64",
-    TF32: "float32",
-    F8E4M3: "float8_e4m3fn",
-    F8E5M2: "float8_e5m2",
-    F8E8M0: "float8_e8m0fnu",
-    F4E2M1: "float4_e2m1fn",
+    type: name for row, type in BY_NAME.items() if (name := ELEMENT_TYPES[row].numpy) is not None
 }
 TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
 _WHOLE_BYTES = (i8, i16, i32, i64)

@@ -22,6 +22,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 
+from ...element_types import ELEMENT_TYPES
+
 i4 = IntegerType(4)
 
 
@@ -41,25 +43,13 @@ BASE_FLOATS = (F16, BF16, F32, F64)
 FLOATS = (*BASE_FLOATS, TF32, F8E4M3, F8E5M2, F8E8M0, F4E2M1, FNV8)
 NUMBERS = (*INTEGERS, *FLOATS)
 
+# The types by the names of their rows in ``tileiras_build/element_types.py``.
+BY_NAME: dict[str, Attribute] = {
+    "i1": i1, "i4": i4, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "f16": F16, "bf16": BF16, "f32": F32, "tf32": TF32,
+    "f64": F64, "f8E4M3FN": F8E4M3, "f8E5M2": F8E5M2, "f8E8M0FNU": F8E8M0, "fnv8E5M3FNU": FNV8, "f4E2M1FN": F4E2M1,
+}  # fmt: skip
 # Bits that an element of a tile occupies.
-BITS: dict[Attribute, int] = {
-    i1: 1,
-    i4: 4,
-    i8: 8,
-    i16: 16,
-    i32: 32,
-    i64: 64,
-    F16: 16,
-    BF16: 16,
-    F32: 32,
-    F64: 64,
-    TF32: 19,
-    F8E4M3: 8,
-    F8E5M2: 8,
-    F8E8M0: 8,
-    F4E2M1: 4,
-    FNV8: 8,
-}
+BITS: dict[Attribute, int] = {type: ELEMENT_TYPES[name].bits for name, type in BY_NAME.items()}
 
 
 def is_float(element_type: Attribute) -> bool:

@@ -21,6 +21,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...dialects.definition import TableOperation
 from ...dialects.facts import is_entry
 from ...dialects.ir import text_of
+from ...element_types import ELEMENT_TYPES
 from ...layouts import SharedLayout
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.shared_layout import VECTOR_BYTES
@@ -35,11 +36,8 @@ MOST_RANK, MOST_BOX = 5, 256
 MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
 # Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
 LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
-# Element types as tensor maps name them; packed types have no row.
-MAP_ELEMENTS = {
-    "i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64", "f16": "f16", "bf16": "bf16", "f32": "f32", "tf32": "f32",
-    "f64": "f64", "f8E4M3FN": "u8", "f8E5M2": "u8", "f8E8M0FNU": "u8",
-}  # fmt: skip
+# Element types as tensor maps name them; booleans and packed types have no row.
+MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
 LOAD = "nv_tileas.tiled_load"
 # What the host computes a number from (``host_value``), and what a manifest says of a tensor map.
 HostNumber = dict[str, int] | int | None

@@ -70,6 +70,12 @@ def wrapped(value: int, width: int) -> int:
     return value - (1 << width) if width > 1 and value >> (width - 1) else value
 
 
+def value_bits(element: Element) -> int:
+    """Bits of a value where elements are reinterpreted as others: of less than a byte their own."""
+    row = ELEMENT_TYPES.get(element.name)
+    return element.bits if row is None else row.bits + row.unused
+
+
 def element_of(type: Attribute) -> Element:
     """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
     scalar = type.element_type if type.__class__ is TensorType else type

@@ -11,7 +11,7 @@ from ...layouts.linear_layout import dim_bases
 from ...targets import Target
 from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
 from ..shared.accessors import given, row, tile_type
-from ..shared.element_types import element_of
+from ..shared.element_types import element_of, value_bits
 
 LANE_BITS = 5
 
@@ -125,13 +125,9 @@ def is_additive(layout: LinearLayout) -> bool:
     return not threads & registers
 
 
-TRUE_BITS = {"f4E2M1FN": 4, "i4": 4, "i1": 1}
-
-
 def narrow_ratio(op: TableOperation) -> float:
     """Result elements per source element of a reinterpretation."""
-    bits = [TRUE_BITS.get(element.name, element.bits) for element in map(element_of, (op.source.type, op.result.type))]
-    return bits[0] / bits[1]
+    return value_bits(element_of(op.source.type)) / value_bits(element_of(op.result.type))
 
 
 def has_neighbors(layout: LinearLayout, shift: int) -> bool:

@@ -17,7 +17,9 @@ from xdsl.ir import Attribute
 from ....dialects.nvvm import arithmetic, generic
 from ....dialects.nvvm.attrs import RoundingAttr
 from ....dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
+from ....element_types import ELEMENT_TYPES
 from ....errors import Unsupported
+from ...shared.accessors import given
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, vector
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
@@ -45,16 +47,16 @@ class SmallFloat:
         return 2.0 ** (1 - self.bias - self.mantissa)
 
 
-SMALL = {
-    row.name: row
-    for row in (
-        SmallFloat("f8E4M3FN", 4, 3, 7, 448.0, 0x7F),
-        SmallFloat("f8E5M2", 5, 2, 15, 57344.0, 0x7F),
-        SmallFloat("f4E2M1FN", 2, 1, 1, 6.0, None),
-        # Without a sign: what its place would hold is cut off.
-        SmallFloat("fnv8E5M3FNU", 5, 3, 15, 114688.0, 0xFF),
-    )
-}
+# What ``cvt`` makes of NaN where a type has several. Of the type without a sign, what its place would hold is cut off.
+_NANS = {"f8E5M2": 0x7F}
+
+
+def _small(name: str) -> SmallFloat:
+    form = given(ELEMENT_TYPES[name].format)
+    return SmallFloat(name, form.exponent, form.mantissa, form.bias, form.largest, _NANS.get(name, form.nan))
+
+
+SMALL = {name: _small(name) for name in ("f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU")}
 HARDWARE = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 NEAREST = RoundingAttr(StringAttr("rn"))
 # Bits of f32: infinity, the canonical NaN, the sign, what tf32 keeps, and 2 ** -127, a subnormal number.

@@ -17,7 +17,7 @@ from ....errors import Unsupported
 from ....layouts import LinearLayout, SharedLayout, shared_access
 from ...analysis.slice_parts import widened
 from ...shared.accessors import expect, given, number_of, numbers_of
-from ...shared.element_types import Element, element_of
+from ...shared.element_types import Element, element_of, value_bits
 from ...shared.llvm_types import GLOBAL, I1, I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
@@ -211,13 +211,10 @@ def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
 
 
 # ---- elements of another width -------------------------------------------------------------------
-TRUE_BITS = {"f4E2M1FN": 4, "i4": 4, "i1": 1}
-
-
 def emit_reinterpret(e: KernelEmitter, op: TableOperation) -> None:
     """Bytes of a 1-D tile as elements of another width: the narrow elements of a wide one are in one thread."""
     source, target = e.element(op.source), e.element(op.result)
-    narrow, wide = _true_bits(source), _true_bits(target)
+    narrow, wide = value_bits(source), value_bits(target)
     registers = e.registers(op.source)
     if narrow == wide:
         e.set(op.result, [_recast(e, source, target, register) for register in registers])
@@ -228,10 +225,6 @@ def emit_reinterpret(e: KernelEmitter, op: TableOperation) -> None:
     else:
         ratio = narrow // wide
         e.set(op.result, [_part(e, source, target, wide, register, i) for register in registers for i in range(ratio)])
-
-
-def _true_bits(element: Element) -> int:
-    return TRUE_BITS.get(element.name, element.bits)
 
 
 def _as_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
