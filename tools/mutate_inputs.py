@@ -248,6 +248,7 @@ class Kind:
     damage: Callable[[bytes, random.Random], bytes]
     read: Callable[[bytes, Path, random.Random], None]
     share: int
+    seconds: float = CPU_SECONDS  # that a small one may take
 
 
 def _stage(name: str, goals: tuple[str, ...], share: int) -> Kind:
@@ -265,7 +266,7 @@ KINDS: dict[str, Kind] = {
     "manifest": Kind(Seeds.manifests, damage_any, read_manifest, 70),
     "npy": Kind(_arrays, damage_bytes, read_npy, 75),
     "kernel": Kind(Seeds.kernels, damage_text, read_kernel, 120),
-    "cubin": Kind(Seeds.cubins, lambda data, chance: data, read_cubin, 30),
+    "cubin": Kind(Seeds.cubins, lambda data, chance: data, read_cubin, 30, seconds=10.0),
     "package": Kind(Seeds.packages, damage_any, read_package, 60),
     "build": Kind(Seeds.builds, lambda data, chance: data, read_build, 30),
 }
@@ -286,8 +287,8 @@ class Input:
         return kind.damage(chance.choice(kind.seeds(seeds)), chance), chance
 
 
-def check_input(one: Input, seeds: Seeds, folder: Path, limit: float | None = CPU_SECONDS) -> str | None:
-    """What is wrong with how the input is read, None where nothing is."""
+def check_input(one: Input, seeds: Seeds, folder: Path, limited: bool = True) -> str | None:
+    """What is wrong with how the input is read, None where nothing is; ``limited``: too long is wrong as well."""
     data, chance = one.make(seeds)
     folder.mkdir(parents=True, exist_ok=True)
     start = _cpu_seconds()
@@ -300,7 +301,8 @@ def check_input(one: Input, seeds: Seeds, folder: Path, limit: float | None = CP
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     used = _cpu_seconds() - start
-    return f"{used:.1f} s of processor time" if limit and used > limit and len(data) < SMALL else None
+    is_long = limited and used > KINDS[one.kind].seconds and len(data) < SMALL
+    return f"{used:.1f} s of processor time" if is_long else None
 
 
 def _cpu_seconds() -> float:

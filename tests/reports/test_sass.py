@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tileiras_build.errors import InvalidInput
+from tileiras_build.reports import sass
 from tileiras_build.reports.sass import cycles, disassemble, read_listings
 
 HEAD = """
@@ -109,3 +110,13 @@ def test_cycles_are_what_reaches_itself(targets):
     both = reached & reached.T
     expected = {tuple(np.flatnonzero(both[n])) for n in range(8) if both[n].sum() > 1}
     assert {tuple(sorted(found)) for found in cycles(targets)} == expected
+
+
+def test_a_cubin_on_which_nvdisasm_does_not_end_is_refused(tmp_path, monkeypatch):
+    program = tmp_path / "nvdisasm"
+    program.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sass, "_find_nvdisasm", lambda: str(program))
+    monkeypatch.setattr(sass, "_LEAST_SECONDS", 1)
+    with pytest.raises(InvalidInput, match="nvdisasm refuses the cubin: it has not ended after 1 seconds of processor"):
+        disassemble(b"none")

@@ -24,7 +24,7 @@ def dumps(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_inputs_of_each_kind(kind, seeds, tmp_path):
     for number in range(FEW.get(kind, 25)):
-        assert check_input(Input(kind, number, 99), seeds, tmp_path / "work", limit=None) is None
+        assert check_input(Input(kind, number, 99), seeds, tmp_path / "work", limited=False) is None
 
 
 def test_inputs_are_the_same_for_a_seed(seeds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TextIO
+from typing import Annotated, Literal, TextIO, cast
 
 import msgspec
 
@@ -106,7 +106,7 @@ def read_document(path: Path) -> dict:
     try:
         manifest = loaded(data)
         converted(manifest, _Manifest, VERSION)
-        return manifest
+        return cast(dict, manifest)
     except ValueError as error:
         raise no_manifest(path, error) from None
 

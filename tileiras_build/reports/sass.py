@@ -6,10 +6,15 @@ Opcodes are those of the CUDA Binary Utilities manual, section "Instruction Set 
 from __future__ import annotations
 
 import re
+import resource
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from cuda.pathfinder import find_nvidia_binary_utility
 
@@ -138,7 +143,8 @@ def _holds(loop: range, other: range) -> bool:
     return loop != other and loop.start <= other.start and other.stop <= loop.stop
 
 
-_TIMEOUT = 120  # seconds; the largest kernels take some
+# Of processor time: nvdisasm takes half a second to start, and one for some 100 KB.
+_LEAST_SECONDS, _BYTES_A_SECOND = 5, 20_000
 
 
 def disassemble(cubin: bytes, *options: str) -> str:
@@ -147,17 +153,24 @@ def disassemble(cubin: bytes, *options: str) -> str:
         path = folder / "k.cubin"
         path.write_bytes(cubin)
         command = [_find_nvdisasm(), "-c", *options, str(path)]
-        try:
-            run = subprocess.run(
-                command, capture_output=True, check=False, text=True, errors="backslashreplace", timeout=_TIMEOUT
-            )
-        except subprocess.TimeoutExpired:
-            message = f"nvdisasm has not ended after {_TIMEOUT} seconds"
-            raise InvalidInput("nvdisasm", message, remedy="assemble the cubin again") from None
-    if run.returncode:
-        said = " ".join(run.stderr.split()) or f"status {run.returncode}"
+        status, text, errors = _run(command, _LEAST_SECONDS + len(cubin) // _BYTES_A_SECOND)
+    if status:
+        said = " ".join(errors.split()) or f"it ended with status {status}"
         raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {said}", remedy="assemble it again")
-    return run.stdout
+    return text
+
+
+def _run(command: list[str], seconds: int) -> tuple[int, str, str]:
+    """The status and the output of a program that may use so many seconds of processor time: on a damaged cubin it may never end."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "errors": "backslashreplace"}
+    with subprocess.Popen(command, **pipes) as process:
+        if sys.platform == "linux":
+            with suppress(ProcessLookupError):
+                resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds, seconds))
+        text, errors = process.communicate()
+    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        errors = f"it has not ended after {seconds} seconds of processor time"
+    return process.returncode, text, errors
 
 
 @cache
