@@ -1,6 +1,6 @@
 """MLIR's own tests of its gpu and nvgpu conversions, held against ``tileiras-build opt``.
 
-    python tools/mlir_suite.py llvm-project/mlir/test [--mlir-opt PATH] [--verbose]
+    python tools/mlir_suite.py llvm-project/mlir/test [--mlir-opt PATH]
 
 takes the folder of a checkout or of a source package (LLVM 21), of which nothing is kept here. A unit is a function, with
 what stands around it. Three questions are asked of each:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
     FixedBitwidthType,
     IndexType,
     IntegerAttr,
@@ -101,6 +102,10 @@ class DeviceAsyncCopyOp(IRDLOperation):
 
 def _is_contiguous(type: MemRefType) -> bool:
     """Whether the elements of the last dimension lie next to each other, as far as the type says."""
+    if isinstance(type.layout, AffineMapAttr):
+        layout, rank = type.layout.data, len(type.shape)
+        start, next_one = ([0] * rank, [0] * (rank - 1) + [1])
+        return layout.num_symbols > 0 or layout.eval(next_one, [])[-1] - layout.eval(start, [])[-1] == 1
     strides = None if isinstance(type.layout, NoneAttr) else type.get_strides()
     return not strides or strides[-1] in (1, None, DYNAMIC_INDEX)
 
@@ -159,9 +164,7 @@ class RcpOp(IRDLOperation):
 
     def verify_(self) -> None:
         if self.rounding.data != RcpRounding.APPROX or self.ftz is None:
-            raise VerifyException(
-                "'nvgpu.rcp' op has a limitation. #nvgpu<rcp_rounding_mode approx> or non-ftz is not supported yet."
-            )
+            raise VerifyException(f"'nvgpu.rcp' op has a limitation. {self.rounding} or non-ftz is not supported yet.")
 
 
 @irdl_op_definition
