@@ -51,7 +51,8 @@ def _arrow_types(p: TextParser) -> list[Attribute]:
 
 def _carried(p: TextParser) -> tuple[list[str], list[SSAValue]]:
     """``iter_values(%a = %x, %b = %y)``, if it is next."""
-    names, values = [], []
+    names: list[str] = []
+    values: list[SSAValue] = []
     if p.scan.accept("iter_values"):
         p.scan.expect("(")
         while not p.scan.accept(")"):

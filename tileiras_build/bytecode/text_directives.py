@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     i1,
@@ -323,7 +324,7 @@ def _identities(p: TextParser, parts: Parts, _) -> None:
 def identities(p: TextParser) -> list[Attribute]:
     """``[0.0 : f32, 1]``."""
     p.scan.expect("[")
-    found = []
+    found: list[Attribute] = []
     while not p.scan.accept("]"):
         if found:
             p.scan.expect(",")
@@ -342,7 +343,7 @@ def _identity(p: TextParser) -> Attribute:
     bits = bits_of(p.scan, text, type, start)
     if isinstance(type, AnyFloat):
         return FloatAttr(float_value(bits, type), type)
-    return IntegerAttr(bits, type, truncate_bits=True)
+    return IntegerAttr(bits, expect(IntegerType, type), truncate_bits=True)
 
 
 DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {

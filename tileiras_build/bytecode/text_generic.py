@@ -21,7 +21,7 @@ from tileiras_build.bytecode.text_parts import UNIT, compare_types
 from tileiras_build.bytecode.writer import ROWS
 from tileiras_build.dialects.cuda_tile.attrs import OptimizationHintsAttr
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
-from tileiras_build.dialects.cuda_tile.enums import SymbolVisibilityAttr
+from tileiras_build.dialects.cuda_tile.enums import EnumAttr, SymbolVisibilityAttr
 from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp
 
 if TYPE_CHECKING:
@@ -76,15 +76,14 @@ def _value(p: TextParser, kind: str, name: str) -> Attribute:
     if kind in READERS:
         return READERS[kind](p)
     value = p.scan.whole_attribute()
-    members = SymbolVisibilityAttr if kind == "SymbolVisibility" else ENUMS.get(kind)
+    members: type[EnumAttr] | None = SymbolVisibilityAttr if kind == "SymbolVisibility" else ENUMS.get(kind)
     if members is None or isinstance(value, members):
         return value
     number = value.value.data if isinstance(value, IntegerAttr) else -1
-    if not 0 <= number < len(members.instances):
-        p.scan.fail(
-            f"{value} is no '{name}'; write one of {', '.join(member.value for member in members.members)}", start
-        )
-    return members.instances[number]
+    words = [word.value for word in members.members]
+    if not 0 <= number < len(words):
+        p.scan.fail(f"{value} is no '{name}'; write one of {', '.join(words)}", start)
+    return members.of(words[number])
 
 
 def _dense(p: TextParser) -> Attribute:

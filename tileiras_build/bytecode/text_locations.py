@@ -250,7 +250,7 @@ class Locations:
         if not isinstance(place, FilePlace):
             self.scan.fail("expected a file, a line and a column", start)
         self.scan.expect("in")
-        scope = self._value(SCOPES, "the scope of a location")
+        scope = self._attribute_of(SCOPES, "the scope of a location")
         return DILocAttr(place.file, place.line, place.column, scope)
 
     def _with_fields(self, kind: str, start: int) -> Attribute:
@@ -274,10 +274,13 @@ class Locations:
             return self._number()
         if kinds is str:
             return self.scan.string()
+        return self._attribute_of(kinds, what)
+
+    def _attribute_of(self, kinds: tuple[type, ...] | type, what: str) -> Attribute:
         self.scan.skip()
         start = self.scan.position
         found = self._node()
-        if not isinstance(found, kinds):
+        if not isinstance(found, Attribute) or not isinstance(found, kinds):
             self.scan.fail(f"{what} cannot be {getattr(found, 'name', 'a location').removeprefix('cuda_tile.')}", start)
         return found
 

@@ -15,6 +15,7 @@ from tileiras_build.dialects.mlir_text import check_text, reason
 from tileiras_build.errors import InvalidInput, Location
 
 BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
+BLANKS = " \n\t\r\f\v/"
 WORD = re.compile(r"[A-Za-z_][\w$.]*")
 VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
 INTEGER = re.compile(r"-?\d+")
@@ -63,6 +64,8 @@ class Scanner:
         raise InvalidInput(id, message, location=self.location(self.position if position is None else position))
 
     def skip(self) -> None:
+        if self.text[self.position : self.position + 1] not in BLANKS:
+            return  # most often
         if (blank := BLANK.match(self.text, self.position)) is not None:
             self.position = blank.end()
 
