@@ -59,6 +59,16 @@ def test_an_array_says_which_blocks_return(sm):
     assert (found[1] == BEFORE).all() and (found[2] == 1).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"persistent": 1}], ids=["", "persistent"])
+@pytest.mark.parametrize("sm", SMS)
+def test_a_division_behind_a_return_is_not_made_before_it(sm, options):
+    """LLVM takes from a division that its divisor is not 0, and would return never."""
+    for limit, lengths in ((0, [1, 1]), (1, [0, 1])):
+        found, whole = launched("divided", sm, 2, lengths, limit, **options)
+        assert (found[0] == BEFORE).all()
+        np.testing.assert_array_equal(found[1], whole[1] if limit else np.full_like(found[1], BEFORE))
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_a_return_behind_a_store(sm):
     found, whole = launched("between", sm, 2, [0, 0], 1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
 from ...dialects.facts import Layouts, facts_of
 
+DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
 ELEMENTWISE, FREE, SHAPE, POINTER = Layouts.ELEMENTWISE, Layouts.FREE, Layouts.SHAPE, Layouts.POINTER
 
 
@@ -26,6 +27,20 @@ def is_tile(value: SSAValue) -> bool:
 def is_pure(op: Operation) -> bool:
     """Whether an operation has no effect but its results."""
     return any(isinstance(trait, Pure) for trait in op.traits.traits)
+
+
+def may_divide_by_zero(op: Operation) -> bool:
+    """Whether an operation divides integers by what may be 0, or -1, of which LLVM takes what it likes to follow.
+
+    Computed where the program has returned, it would tell LLVM that the program does not return.
+    """
+    if op.name not in DIVISIONS:
+        return False
+    divisor = op.operands[1].owner
+    if not isinstance(divisor, Operation) or divisor.name != "arith.constant":
+        return True
+    value = divisor.properties["value"]
+    return not isinstance(value, IntegerAttr) or value.value.data in (0, -1)
 
 
 def tiles(values: Iterable[SSAValue]) -> list[SSAValue]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from math import prod
 
@@ -26,7 +27,7 @@ from ...dialects.facts import (
 from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout
 from ..shared.accessors import block_of, last_op, owner, parent, row, tile_type
-from .kinds import is_pure, is_tile, tiles
+from .kinds import is_pure, is_tile, may_divide_by_zero, tiles
 from .memory_order import acquires
 
 # What multiplies: in registers, or with operands in shared memory.
@@ -248,8 +249,26 @@ def looked_up(op: Operation) -> list[Operation]:
     load = source.owner
     if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not is_entry(parent(load)):
         return []
-    plain = row(load).mem_semantic == "weak" and runs_free(row(load).token)
+    plain = row(load).mem_semantic == "weak" and runs_free(row(load).token) and _may_come_first(load)
     return [*found, load] if plain and prod(tile_type(row(load).value).get_shape()) == 1 else []
+
+
+def _may_come_first(load: Operation) -> bool:
+    """Whether the place of a load may be computed where the kernel has returned before it."""
+    block = block_of(load)
+    before = itertools.takewhile(lambda op: op is not load, block.ops)
+    if not any(is_return(inner) for op in before for inner in walk(op)):
+        return True
+    waiting, seen = list(load.operands), set[Operation]()
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Block) or op in seen:
+            continue
+        if may_divide_by_zero(op):
+            return False
+        seen.add(op)
+        waiting += op.operands
+    return True
 
 
 class ScalarSlice:
