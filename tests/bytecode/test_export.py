@@ -420,6 +420,18 @@ def test_impossible_arrays_are_refused(describe):
         describe()
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("f32", "float32"), ("bool", "bool_"), ("float8_e4m3", "float8_e4m3fn"), (">f4", None), (None, None), (3, None)],
+)
+@pytest.mark.parametrize("kind", [lambda name: Array(name, 1), Scalar], ids=["array", "scalar"])
+def test_a_type_that_cutile_has_not_is_said_with_the_likely_one(kind, name, near):
+    with pytest.raises(ValueError, match="no element type is called ") as caught:
+        kind(name)
+    assert repr(name) in str(caught.value) and "use one of float16, bfloat16, " in str(caught.value)
+    assert near is None or f"did you mean {near}?" in str(caught.value)
+
+
 def test_arrays_of_the_type_that_no_library_has(write):
     """Their NumPy arrays hold its bytes."""
     path = write(

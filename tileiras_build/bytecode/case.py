@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..errors import one_of
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -32,11 +34,24 @@ def named_dtype(name: str) -> np.dtype:
 BYTES = {"float8_e5m3fnu": "uint8"}
 
 
+# What an array or number of a kernel may hold, by the names that cuTile has for them.
+DTYPES = (
+    "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu", "float4_e2m1fn",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_",
+)  # fmt: skip
+
+
+def check_dtype(name: object) -> None:
+    """Raise ValueError where ``name`` is none of DTYPES."""
+    if name not in DTYPES:
+        raise ValueError(f"no element type is called {name!r}; {one_of(str(name), DTYPES)}")
+
+
 @dataclass(frozen=True)
 class Array:
     """An array parameter and what the compiler may assume about it.
 
-    ``dtype`` is a NumPy or ml_dtypes name that cuTile shares ("float16", "float8_e4m3fn", …). ``unit_stride`` is the
+    ``dtype`` is one of DTYPES ("float16", "float8_e4m3fn", …). ``unit_stride`` is the
     axis whose stride is known to be 1 (None: unknown). Strides and shapes are counted in elements; a single number
     in ``stride_divisible_by`` holds for every axis but ``unit_stride``. ``alignment`` of the base is in bytes.
     """
@@ -50,7 +65,7 @@ class Array:
     index_dtype: str = "int32"
 
     def __post_init__(self):
-        named_dtype(self.dtype)
+        check_dtype(self.dtype)
         if self.index_dtype not in INDEX_DTYPES:
             raise ValueError(f"index_dtype is one of {', '.join(INDEX_DTYPES)}, not {self.index_dtype!r}")
         if self.unit_stride is not None and not -self.ndim <= self.unit_stride < self.ndim:
@@ -82,12 +97,12 @@ class Array:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A scalar parameter of a NumPy type name, passed by value."""
+    """A scalar parameter of one of DTYPES, passed by value."""
 
     dtype: str
 
     def __post_init__(self):
-        named_dtype(self.dtype)
+        check_dtype(self.dtype)
 
 
 @dataclass(frozen=True)
