@@ -67,16 +67,16 @@ def matrix(divisor) -> Array:
 
 FIRST = Scalar("int32")
 PLANES = Array("float32", 3, shape_divisible_by=(1, 1, 64))
-HALVES = Array("float16", 2, shape_divisible_by=64)
+HALVES = Array("float16", 2, shape_divisible_by=64, stride_divisible_by=64)
+RAGGED = Array("float16", 2, stride_divisible_by=8)
+SUMS = Array("float32", 2, stride_divisible_by=4)
 CASES = [
     *(Case(f"rows_{r}", rows, (matrix((r, 64)), PLANES, FIRST, r, 64)) for r in (1, 16, 64)),
     Case("rows_ragged", rows, (matrix(1), Array("float32", 3), FIRST, 16, 64)),
     *(Case(f"line_{t}", line, (*[Array("float32", 1, shape_divisible_by=t)] * 2, FIRST, t)) for t in (1, 64)),
     Case("line_ragged", line, (*[Array("float32", 1)] * 2, FIRST, 64)),
-    Case("product", product, (HALVES, HALVES, matrix(64), FIRST, Scalar("int32"), 64, 64, 32)),
-    Case(
-        "product_ragged", product, (*[Array("float16", 2)] * 2, Array("float32", 2), FIRST, Scalar("int32"), 64, 64, 32)
-    ),
+    Case("product", product, (HALVES, HALVES, SUMS, FIRST, Scalar("int32"), 64, 64, 32)),
+    Case("product_ragged", product, (RAGGED, RAGGED, SUMS, FIRST, Scalar("int32"), 64, 64, 32)),
     Case("divided", divided, (*[Array("float32", 1, shape_divisible_by=64)] * 2, FIRST, 64)),
     Case("divided_ragged", divided, (*[Array("float32", 1)] * 2, FIRST, 64)),
     Case("scaled", scaled, (matrix((1, 64)), Array("float32", 1, shape_divisible_by=64), matrix((1, 64)), FIRST, 64)),

@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import run
+from tests.emulated_kernels import compiled, run
 
 KERNELS = Path(__file__).with_name("outside_kernels.py")
 # Below zero, past the end, and indices whose first elements have no number of 32 bits: times 64 they would be 0 or 64.
 FIRSTS = (-1, 1, -(1 << 31), (1 << 26) - (1 << 31) + 1, 1 << 26)
+
+
+COPIES = {"sm_80": "cp.async.cg.shared.global", **dict.fromkeys(("sm_90", "sm_100"), "cp.async.bulk.tensor.2d.shared")}
 
 
 def taken(x: np.ndarray, first: int, tiles: int, size: int) -> np.ndarray:
@@ -65,6 +68,7 @@ def test_products(sm, name, rows, depth, first):
     placed(expected, (taken(a, first, 3, 64).astype(np.float32) @ b.astype(np.float32)), first, 64)
     found = run(KERNELS, name, sm, [a, b, out, first, 5], grid=(3, 2, 1))[2]
     np.testing.assert_array_equal(found, expected)
+    assert COPIES[sm] in compiled(KERNELS, name, sm).ptx
 
 
 @pytest.mark.parametrize("first", [-1, 1])
@@ -94,3 +98,12 @@ def test_rows_with_weights(weighted, first):
 def test_an_array_without_elements_has_no_tiles(name):
     empty = np.zeros(1, np.float32)[:0]
     run(KERNELS, name, "sm_80", [empty, empty, 0], grid=(2, 1, 1))
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100"])
+def test_a_factor_without_elements_is_zeros(sm):
+    """An extent of 0 is 1 for a tensor map."""
+    a, b = np.ones((64, 64), np.float16)[:0], np.ones((64, 64), np.float16)
+    out = np.full((64, 64), 7, np.float32)
+    found = run(KERNELS, "product", sm, [a, b, out, 0, 2], grid=(1, 1, 1))[2]
+    np.testing.assert_array_equal(found, np.zeros((64, 64)))

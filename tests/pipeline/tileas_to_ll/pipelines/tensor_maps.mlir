@@ -54,77 +54,83 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %23 = llvm.mlir.constant(31 : i32) : i32
     %24 = llvm.mlir.constant(63 : i32) : i32
     %25 = llvm.mlir.constant(64 : i32) : i32
-    %26 = llvm.sext %a3 : i32 to i64
+    %26 = llvm.mlir.constant(1073741824 : i32) : i32
+    %27 = llvm.sext %a3 : i32 to i64
     llvm.cond_br %4, ^bb1, ^bb2
   ^bb1:
-    %27 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %28 = builtin.unrealized_conversion_cast %27 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %29 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %30 = builtin.unrealized_conversion_cast %7 : i32 to index
-    nvgpu.mbarrier.init %28[%29], %30 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %31 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %32 = builtin.unrealized_conversion_cast %31 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %32[%29], %30 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %33 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %35 = builtin.unrealized_conversion_cast %10 : i32 to index
-    nvgpu.mbarrier.init %34[%29], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %36 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %37 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %37[%29], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %28 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %29 = builtin.unrealized_conversion_cast %28 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %30 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %31 = builtin.unrealized_conversion_cast %7 : i32 to index
+    nvgpu.mbarrier.init %29[%30], %31 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %32 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %33 = builtin.unrealized_conversion_cast %32 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %33[%30], %31 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %34 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %35 = builtin.unrealized_conversion_cast %34 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = builtin.unrealized_conversion_cast %10 : i32 to index
+    nvgpu.mbarrier.init %35[%30], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %37 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %38[%30], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
     llvm.cond_br %17, ^bb3, ^bb8
   ^bb3:
-    %38 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
-    %39 = llvm.extractvalue %38[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %39, ^bb4, ^bb7
+    %39 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
+    %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %40, ^bb4, ^bb7
   ^bb4:
     nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
-    %40 = llvm.add %19, %20 : i32
-    %41 = llvm.add %40, %21 : i32
-    %42 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
-    %43 = builtin.unrealized_conversion_cast %42 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %44 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %45 = builtin.unrealized_conversion_cast %7 : i32 to i1
+    %41 = llvm.add %19, %20 : i32
+    %42 = llvm.add %41, %21 : i32
+    %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
+    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %45 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %46 = builtin.unrealized_conversion_cast %7 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %46 = nvgpu.mbarrier.try_wait.parity %43[%44], %45 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %46, ^bb6, ^bb5
+    %47 = nvgpu.mbarrier.try_wait.parity %44[%45], %46 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %47, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    %47 = llvm.inttoptr %40 : i32 to !llvm.ptr<3>
-    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %49 = builtin.unrealized_conversion_cast %22 : i32 to index
-    nvgpu.mbarrier.arrive.expect_tx %48[%44], %49 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %50 = llvm.add %a2, %23 : i32
-    %51 = llvm.udiv %50, %14 : i32
-    %52 = nvvm.intr.umin %a1, %51 : i32
-    %53 = llvm.mul %52, %14 : i32
-    %54 = llvm.add %a1, %24 : i32
-    %55 = llvm.udiv %54, %25 : i32
-    %56 = nvvm.intr.umin %a4, %55 : i32
-    %57 = llvm.mul %56, %25 : i32
-    %58 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
-    %59 = builtin.unrealized_conversion_cast %58 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
-    %60 = builtin.unrealized_conversion_cast %53 : i32 to index
-    %61 = builtin.unrealized_conversion_cast %57 : i32 to index
-    nvgpu.tma.async.load %0[%60, %61], %48[%44] to %59 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
+    %48 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
+    %49 = builtin.unrealized_conversion_cast %48 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %50 = builtin.unrealized_conversion_cast %22 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %49[%45], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %51 = llvm.add %a2, %23 : i32
+    %52 = llvm.udiv %51, %14 : i32
+    %53 = nvvm.intr.umin %a1, %52 : i32
+    %54 = llvm.mul %53, %14 : i32
+    %55 = llvm.add %a1, %24 : i32
+    %56 = llvm.udiv %55, %25 : i32
+    %57 = nvvm.intr.umin %a4, %56 : i32
+    %58 = llvm.mul %57, %25 : i32
+    %59 = llvm.icmp "ne" %a1, %3 : i32
+    %60 = llvm.icmp "ne" %a2, %3 : i32
+    %61 = llvm.and %59, %60 : i1
+    %62 = llvm.select %61, %3, %26 : i1, i32
+    %63 = llvm.add %58, %62 : i32
+    %64 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
+    %65 = builtin.unrealized_conversion_cast %64 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
+    %66 = builtin.unrealized_conversion_cast %54 : i32 to index
+    %67 = builtin.unrealized_conversion_cast %63 : i32 to index
+    nvgpu.tma.async.load %0[%66, %67], %49[%45] to %65 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
     llvm.br ^bb11
   ^bb7:
     llvm.br ^bb11
   ^bb8:
-    %62 = llvm.add %19, %20 : i32
-    %63 = llvm.inttoptr %62 : i32 to !llvm.ptr<3>
-    %64 = builtin.unrealized_conversion_cast %63 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %65 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %66 = builtin.unrealized_conversion_cast %3 : i32 to i1
+    %68 = llvm.add %19, %20 : i32
+    %69 = llvm.inttoptr %68 : i32 to !llvm.ptr<3>
+    %70 = builtin.unrealized_conversion_cast %69 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %71 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %72 = builtin.unrealized_conversion_cast %3 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %67 = nvgpu.mbarrier.try_wait.parity %64[%65], %66 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %67, ^bb10, ^bb9
+    %73 = nvgpu.mbarrier.try_wait.parity %70[%71], %72 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %73, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
     llvm.br ^bb11

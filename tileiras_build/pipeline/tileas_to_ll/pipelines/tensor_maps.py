@@ -35,6 +35,9 @@ from ..memory.views import TiledView, view_of
 from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .async_copies import stage_address
 
+# Added to a coordinate: no tensor has that many elements along a dimension, and none as few below zero.
+BEYOND = 1 << 30
+
 
 def box_of(op: TableOperation, placement: SharedLayout) -> TensorBox:
     """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
@@ -65,6 +68,8 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     box = box_of(op.desc.owner, placement)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _starts(e, op, view, tile_dims)
+    if (filled := _has_elements(e, view)) is not None:
+        starts[-1] = e.b.add(starts[-1], e.b.select(filled, 0, BEYOND, I32))
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
@@ -122,13 +127,12 @@ def _in_part(whole: TileParts, number: int, offset: int) -> int | None:
 def _start_stores(
     e: KernelEmitter, op: TableOperation, box: TensorBox, placed: Callable[[int], int | None], base: Value
 ) -> None:
-    """The copies of one part. An extent of 0 is 1 for the tensor map: then nothing is copied."""
+    """The copies of one part; none of a tensor without elements."""
     view = view_of(e, op.view)
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _starts(e, op, view, tile_dims)
     extents = [view.type.tile[dim] for dim in tile_dims]
-    sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
-    filled = e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
+    filled = _has_elements(e, view)
     with nullcontext() if filled is None else e.b.when(filled):
         for corner in _corners(box, extents):
             if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
@@ -146,6 +150,12 @@ def _starts(e: KernelEmitter, op: TableOperation, view: TiledView, dims: Sequenc
     """The first element of a tile along each of its dimensions: TMA fills or drops what is outside of the tensor."""
     indices = TileIndices(e, op, view, I32)
     return [indices.start(dim, e.scalar(op.coords[dim])) for dim in dims]
+
+
+def _has_elements(e: KernelEmitter, view: TiledView) -> Value | None:
+    """Whether no extent of the tensor is 0, which is 1 for the tensor map; None where that is known."""
+    sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
+    return e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
 
 
 def emit_async_tma_store_wait(e: KernelEmitter, op: TableOperation) -> None:
