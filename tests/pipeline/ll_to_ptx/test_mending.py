@@ -209,6 +209,22 @@ def test_a_conversion_that_ends_the_process_is_refused(line):
         lower(text, Job(find_target("90")))
 
 
+@pytest.mark.parametrize(("group", "sm", "refused"), [(2, "90", True), (2, "100", False), (0, "90", False)])
+def test_a_copy_of_a_pair_of_ctas_needs_pairs(group, sm, refused):
+    types = "ptr addrspace(7), ptr addrspace(3), ptr, i32, i16, i64, i1, i1, i32"
+    values = f"ptr addrspace(7) %d, ptr addrspace(3) %b, ptr %m, i32 0, i16 0, i64 0, i1 false, i1 false, i32 {group}"
+    name = "llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d"
+    text = (
+        f"define void @f(ptr addrspace(7) %d, ptr addrspace(3) %b, ptr %m) {{\ncall void @{name}({values})\nret void\n}}\n"
+        f"declare void @{name}({types})\n"
+    )
+    if not refused:
+        assert "cp.async.bulk.tensor.1d" in lower(text, Job(find_target(sm)))
+        return
+    with pytest.raises(TileirasError, match="needs tcgen05"):
+        lower(text, Job(find_target(sm)))
+
+
 @pytest.mark.skipif(not libnvvm.is_installed(), reason="libNVVM is not installed")
 @pytest.mark.parametrize(
     ("body", "declared", "message"),

@@ -47,6 +47,9 @@ _CONVERSION = re.compile(
 )
 _CONVERSION_MARKS = ("sitofp", "uitofp", "fptosi", "fptoui")
 MACHINE_WORD = 64
+_TENSOR_LOAD = "cp.async.bulk.tensor.g2s"
+_PAIR = re.compile(r"call [^\n]*@llvm\.nvvm\.cp\.async\.bulk\.tensor\.g2s\.(?!cta\.)[^\n]*,\s*i32\s+[12]\s*\)")
+PAIRS = "tcgen05"
 _LINE_TABLES = "emissionKind: LineTablesOnly"
 
 
@@ -256,6 +259,12 @@ def check_atomics(text: str, target: Target) -> Iterator[TileirasError]:
         )
 
 
+def check_pairs(text: str, target: Target) -> Iterator[TileirasError]:
+    """Copies whose barrier may be that of the other CTA of a pair."""
+    if _TENSOR_LOAD in text and not target.has(PAIRS) and (match := _PAIR.search(text)) is not None:
+        yield _beyond(f"llvm.nvvm.{_TENSOR_LOAD} with a CTA group", PAIRS, target, _line(text, match.start()))
+
+
 def check_wide_conversions(text: str, target: Target) -> Iterator[TileirasError]:
     """Between floating-point numbers and integers that no register holds: LLVM would call a library that is not there."""
     if not any(mark in text for mark in _CONVERSION_MARKS):
@@ -294,6 +303,7 @@ CHECKS = (
     check_allocas,  # abort
     check_types,  # abort
     check_atomics,  # no failure, but wrong code
+    check_pairs,  # abort
     check_wide_conversions,  # abort
     check_debug_info,  # abort
 )

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import IntegerAttr
 
 from tests.emulator.ptx_kernels import aligned
+from tests.golden import GoldenCase, split_file
 from tileiras_build import emulator
+from tileiras_build.dialects.nvgpu import NVGPU
 from tileiras_build.errors import TileirasError
+from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
-from tileiras_build.pipeline.opt import llvm_ir, run, transform
+from tileiras_build.pipeline.opt import find_pass, llvm_ir, parse_module, run, transform
 from tileiras_build.pipeline.text_format import render
+from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import CAPABILITY
 from tileiras_build.targets import find_target
 
 PASSES = ["nv-tile-ir-convert-target-to-nvvm", "convert-nvgpu-and-gpu-to-nvvm"]
@@ -24,13 +32,13 @@ def module(body: str, arguments: str = "%o: !llvm.ptr<1>, %x: i32", more: str = 
     )
 
 
-def ptx_of(text: str, index_width: int = 64) -> str:
-    job = Job(find_target("90"), index_width=index_width)
+def ptx_of(text: str, index_width: int = 64, sm: str = "90") -> str:
+    job = Job(find_target(sm), index_width=index_width)
     return lower(llvm_ir(transform(text, PASSES, job), job), job)
 
 
 def launch(
-    text: str, out: np.ndarray, *values: np.generic | np.ndarray, threads: int = 1, width: int = 64
+    text: str, out: np.ndarray, *values: np.generic | np.ndarray, threads: int = 1, width: int = 64, sm: str = "90"
 ) -> np.ndarray:
     """What kernel ``k`` leaves in its first argument; the others are numbers, or arrays that it reads."""
     memory = emulator.Memory()
@@ -38,7 +46,7 @@ def launch(
     given = [
         memory.map_array(one).to_bytes(8, "little") if isinstance(one, np.ndarray) else one.tobytes() for one in arrays
     ]
-    emulator.run_ptx(ptx_of(text, width), "k", 1, (threads, 1, 1), given, memory=memory)
+    emulator.run_ptx(ptx_of(text, width, sm), "k", 1, (threads, 1, 1), given, memory=memory)
     return arrays[0]
 
 
@@ -163,6 +171,59 @@ def test_the_width_of_an_index_reaches_every_type():
 def test_what_has_no_form_is_refused(body, message):
     with pytest.raises(TileirasError, match=message):
         ptx_of(module(body))
+
+
+# Operations, each from a golden test of its conversion ---------------------------------------------------------------------
+
+GOLDEN = Path(__file__).parents[1] / "convert_nvgpu_and_gpu_to_nvvm"
+OF_THE_HOST = {"launches.mlir", "leftovers.mlir"}
+
+
+def cases_of_operations() -> dict[str, GoldenCase]:
+    """For each operation of nvgpu and of device code of gpu the first golden test that has it."""
+    found: dict[str, GoldenCase] = {}
+    for path in sorted(GOLDEN.glob("*.mlir")):
+        for case in split_file(path.read_text())[1] if path.name not in OF_THE_HOST else ():
+            accepted = not case.expected.startswith("// ") and PASSES[1] in case.passes
+            for name in re.findall(r"\b(?:nvgpu|gpu)\.[a-z_0-9.]+", case.source) if accepted else ():
+                found.setdefault(name, case)
+    return found
+
+
+OPERATIONS = cases_of_operations()
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if "address_space" not in name])
+def test_every_operation_that_is_converted_goes_on_to_ptx(name):
+    case = OPERATIONS[name]
+    target = find_target("100" if "{pair}" in case.source else case.target)
+    job, module = Job(target), parse_module(case.source)
+    module.attributes[CAPABILITY] = IntegerAttr(target.number, 32)
+    run_passes([find_pass(entry) for entry in PASSES], module, job)
+    assert ".target sm_" in lower(llvm_ir(module, job), job)
+
+
+def test_the_operations_are_all_of_nvgpu():
+    assert {operation.name for operation in NVGPU.operations} <= OPERATIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("element", "bits", "values", "expected"),
+    [("f8E4M3FN", 8, [1.0, 2.0], [0x38, 0x40]), ("f4E2M1FN", 4, [1.0, 6.0], [0x72])],
+)
+def test_small_floats_are_their_bits_in_memory(element, bits, values, expected):
+    dense = ", ".join(map(str, values))
+    body = (
+        f"%v = arith.constant dense<[{dense}]> : vector<2xf32>\n%s = nvgpu.cvt_fptrunc %v : vector<2xf32> to vector<2x{element}>\n"
+        f"%b = vector.bitcast %s : vector<2x{element}> to vector<{len(expected)}xi8>\n"
+        f"llvm.store %b, %o : vector<{len(expected)}xi8>, !llvm.ptr<1>\n"
+        f"%again = vector.bitcast %b : vector<{len(expected)}xi8> to vector<2x{element}>\n"
+        f"%w = nvgpu.cvt_fpext %again : vector<2x{element}> to vector<2xf16>\n"
+        "%four = llvm.getelementptr %o[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8\nllvm.store %w, %four : vector<2xf16>, !llvm.ptr<1>"
+    )
+    out = launch(module(body).replace("= 90", "= 100"), np.zeros(8, np.uint8), np.int32(0), sm="100")
+    assert out[: len(expected)].tolist() == expected
+    assert out[4:].view(np.float16).tolist() == values
 
 
 def test_a_cast_that_nothing_undoes_is_refused():

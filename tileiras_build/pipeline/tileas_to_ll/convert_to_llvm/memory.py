@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     UnrankedMemRefType,
-    UnrealizedConversionCastOp,
 )
 from xdsl.ir import SSAValue
 from xdsl.utils.hints import isa
@@ -213,18 +212,6 @@ def _product(value: SSAValue, factor: Number, emit: Emitter) -> SSAValue:
 
 def _sum(value: Number, other: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(llvm.AddOp(value, other))
-
-
-@lowering(UnrealizedConversionCastOp)
-def lower_bridge(op: UnrealizedConversionCastOp, emit: Emitter) -> None:
-    """A reference where a pointer is wanted is its aligned pointer; all other casts must undo each other."""
-    if len(op.inputs) != 1 or len(op.outputs) != 1:
-        return
-    [source], [result] = op.inputs, op.outputs
-    if isa(source.type, MemRefType) and isinstance(result.type, llvm.LLVMPointerType):
-        pointer = emit.aligned(source)
-        if pointer.type == result.type and pointer is not result:
-            emit.replace(pointer)
 
 
 # What a reference says ------------------------------------------------------------------------------------------------

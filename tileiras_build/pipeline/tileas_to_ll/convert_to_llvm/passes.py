@@ -22,7 +22,7 @@ from ...contracts import EdgePass
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
 from ..reconcile_casts import reconcile_casts
-from . import arithmetic, control, memory, vectors  # noqa: F401 - each registers its lowerings
+from . import arithmetic, bridges, control, memory, vectors  # noqa: F401 - each registers its lowerings
 from .loops import lower_loops
 from .lowerings import LOWERINGS
 
