@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tests.emulated_kernels import assembled, compiled, scheduled_case
+from tests.emulated_kernels import aligned, assembled, compiled, scheduled_case
 from tests.pipeline.tileaa_to_tileas.scaled_operands import KERNELS, expected, operands, padded, run_any, sizes
+from tileiras_build import compile, emulator
+from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.bytecode.writer import write_module
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.rings import check_rings
+from tileiras_build.element_types import ELEMENT_TYPES
 from tileiras_build.errors import InternalError
 from tileiras_build.pipeline.shared.accessors import row
 from tileiras_build.pipeline.text_format import parse
@@ -255,3 +259,50 @@ def test_the_assembler_takes_it(name, sm):
     assert listing.count("QMMA", "OMMA", "UTCQMMA", "UTCOMMA") >= 2 and not listing.count(
         *sass.SPILL, "HMMA", "UTCHMMA"
     )
+
+
+UNSIGNED_SCALES = """cuda_tile.module @m {{
+entry @k(%pa: tile<ptr<f4E2M1FN>>, %pb: tile<ptr<f4E2M1FN>>, %ps: tile<ptr<fnv8E5M3FNU>>, %pt: tile<ptr<fnv8E5M3FNU>>, %pc: tile<ptr<f32>>) {{
+  %t = make_token : token
+  %z = constant <i32: 0> : tile<i32>
+  %none = constant <f32: 0.0> : tile<64x32xf32>
+  %va = make_tensor_view %pa, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf4E2M1FN, strides=[64,1]>
+  %vb = make_tensor_view %pb, shape = [64, 32], strides = [1, 64] : tensor_view<64x32xf4E2M1FN, strides=[1,64]>
+  %vs = make_tensor_view %ps, shape = [64, {N}], strides = [{N}, 1] : tensor_view<64x{N}xfnv8E5M3FNU, strides=[{N},1]>
+  %vt = make_tensor_view %pt, shape = [{N}, 32], strides = [32, 1] : tensor_view<{N}x32xfnv8E5M3FNU, strides=[32,1]>
+  %vc = make_tensor_view %pc, shape = [64, 32], strides = [32, 1] : tensor_view<64x32xf32, strides=[32,1]>
+  %qa = make_partition_view %va : partition_view<tile=(64x64), tensor_view<64x64xf4E2M1FN, strides=[64,1]>>
+  %qb = make_partition_view %vb : partition_view<tile=(64x32), tensor_view<64x32xf4E2M1FN, strides=[1,64]>>
+  %qs = make_partition_view %vs : partition_view<tile=(64x{N}), tensor_view<64x{N}xfnv8E5M3FNU, strides=[{N},1]>>
+  %qt = make_partition_view %vt : partition_view<tile=({N}x32), tensor_view<{N}x32xfnv8E5M3FNU, strides=[32,1]>>
+  %qc = make_partition_view %vc : partition_view<tile=(64x32), tensor_view<64x32xf32, strides=[32,1]>>
+  %a, %ta = load_view_tko weak %qa[%z, %z] token = %t : partition_view<tile=(64x64), tensor_view<64x64xf4E2M1FN, strides=[64,1]>>, tile<i32> -> tile<64x64xf4E2M1FN>, token
+  %b, %tb = load_view_tko weak %qb[%z, %z] token = %t : partition_view<tile=(64x32), tensor_view<64x32xf4E2M1FN, strides=[1,64]>>, tile<i32> -> tile<64x32xf4E2M1FN>, token
+  %s, %ts = load_view_tko weak %qs[%z, %z] token = %t : partition_view<tile=(64x{N}), tensor_view<64x{N}xfnv8E5M3FNU, strides=[{N},1]>>, tile<i32> -> tile<64x{N}xfnv8E5M3FNU>, token
+  %u, %tu = load_view_tko weak %qt[%z, %z] token = %t : partition_view<tile=({N}x32), tensor_view<{N}x32xfnv8E5M3FNU, strides=[32,1]>>, tile<i32> -> tile<{N}x32xfnv8E5M3FNU>, token
+  %c = mmaf_scaled %a, %b, %none, %s, %u : tile<64x64xf4E2M1FN>, tile<64x32xf4E2M1FN>, tile<64x32xf32>, tile<64x{N}xfnv8E5M3FNU>, tile<{N}x32xfnv8E5M3FNU>
+  %tc = store_view_tko weak %c, %qc[%z, %z] token = %t : tile<64x32xf32>, partition_view<tile=(64x32), tensor_view<64x32xf32, strides=[32,1]>>, tile<i32> -> token
+  return
+}}
+}}"""
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_107", "sm_120"])
+@pytest.mark.parametrize("block", [16, 32])
+def test_scales_of_the_type_without_a_sign(block, sm):
+    """As NVIDIA's compiler takes them, with fp4 alone; no instruction here scales by them."""
+    code = write_module(parse_text(UNSIGNED_SCALES.format(N=64 // block), "k"))
+    made = compile(code, sm, stop_at="ptx")
+    rng, memory = np.random.default_rng(block), emulator.Memory()
+    a, b = (aligned(rng.integers(0, 256, (rows, 32)).astype(np.uint8)) for rows in (64, 32))
+    s, t = (aligned(rng.integers(112, 132, shape).astype(np.uint8)) for shape in ((64, 64 // block), (64 // block, 32)))
+    c = aligned(np.zeros((64, 32), np.float32))
+    params = [int(memory.map_array(array)).to_bytes(8, "little") for array in (a, b, s, t, c)]
+    emulator.launch(made, "k", (1, 1, 1), params, memory=memory)
+    fp4, scale = (
+        np.array([ELEMENT_TYPES[name].format.value(bits) for bits in range(1 << ELEMENT_TYPES[name].bits)])
+        for name in ("f4E2M1FN", "fnv8E5M3FNU")
+    )
+    left, right = (np.stack([array & 15, array >> 4], axis=-1).reshape(len(array), 64) for array in (a, b))
+    left, right = fp4[left] * np.repeat(scale[s], block, axis=1), fp4[right] * np.repeat(scale[t.T], block, axis=1)
+    np.testing.assert_allclose(c, left @ right.T, rtol=1e-5, atol=1e-4)

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
 from .base import PureOperation, define, defined_in, elements, fail, same_elements, same_ranks, same_types, tile
-from .element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
+from .element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, FNV8, TF32
 from .enums import SignednessAttr
 
 
@@ -79,6 +79,7 @@ SCALE_BLOCKS: dict[tuple[Attribute, Attribute], tuple[int, ...]] = {
     (F8E5M2, F8E8M0): (32,),
     (F4E2M1, F8E4M3): (16,),
     (F4E2M1, F8E8M0): (16, 32),
+    (F4E2M1, FNV8): (16, 32),
 }
 
 
