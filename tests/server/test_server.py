@@ -36,6 +36,25 @@ def test_the_work_sees_what_the_client_sees(site, tmp_path):
     assert not answer["extra"]
 
 
+@pytest.mark.parametrize("word", ["/dev/fd/5", "/dev/tty", "/proc/self/fd/3", "--to=/dev/fd/4"])
+def test_what_only_this_process_has_it_asks_itself(site, word):
+    site.warm()
+    assert site.ask("look", word)["where"] == "here"
+
+
+def test_a_link_to_an_open_file_of_this_process_is_one(site, tmp_path):
+    site.warm()
+    (tmp_path / "link").symlink_to("/proc/self/fd/0")
+    assert site.ask("look", "link", cwd=tmp_path)["where"] == "here"
+
+
+def test_the_work_has_no_open_file_of_the_server(site):
+    site.warm()
+    answer = site.ask()
+    assert answer["where"] == "server"
+    assert answer["open"] == ["socket"]  # to the client
+
+
 def test_the_status_is_that_of_the_work(site):
     site.warm()
     answer = site.ask("seven")

@@ -21,6 +21,7 @@ _FLAGS = {
     "bytes_warning": "b", "dont_write_bytecode": "B", "debug": "d", "ignore_environment": "E", "isolated": "I",
     "no_user_site": "s", "optimize": "O", "safe_path": "P", "verbose": "v",
 }  # fmt: skip
+_OWN = ("/dev/", "/proc/")
 _NO = frozenset(("0", "no", "false"))
 
 
@@ -46,6 +47,8 @@ def run(function: str, image: str) -> int:
     if not is_wanted():
         raise Unserved
     try:
+        if any(map(_is_of_this_process, (os.getcwd(), *sys.argv[1:]))):
+            raise Unserved
         place = Place()
     except OSError:
         raise Unserved from None
@@ -57,6 +60,13 @@ def run(function: str, image: str) -> int:
         place.start(image, instead=isinstance(error, TimeoutError))
         raise Unserved from None
     return _follow(request)
+
+
+def _is_of_this_process(word: str) -> bool:
+    """Whether a word names a device or an open file of this process, which mean something else in another one."""
+    if any(folder in word for folder in _OWN):
+        return True
+    return os.path.islink(word) and os.path.realpath(word).startswith(_OWN)
 
 
 class Place:

@@ -23,7 +23,7 @@ from ..private_folder import sweep
 from . import address, wire
 from .freshness import Changed, Freshness
 from .spare import Spares, stand_by
-from .stand_in import Request, become, run, take_files
+from .stand_in import Request, become, close_all_but, run, take_files
 
 IDLE = 15 * 60.0  # seconds without a request, after which a server ends
 _LOOK = 30.0  # seconds between looks whether its socket is still there
@@ -294,6 +294,7 @@ def _answer_run(server: Server, connection: socket.socket, client: int, head: li
     wire.send(connection, [READY, str(os.getpid())])
     _, files = wire.receive(connection)
     connection.settimeout(None)
+    close_all_but(connection.fileno(), *files)
     more = take_files(files)
     status = run(lambda: load(request.function)(*request.arguments, *more))
     with suppress(OSError):

@@ -56,6 +56,15 @@ def _take_variables(variables: dict[str, str]) -> None:
     os.environ.update(variables)
 
 
+def close_all_but(*kept: int) -> None:
+    """Nothing that the server has open is there for the work: by its number it could be read."""
+    first = STANDARD
+    for number in sorted(kept):
+        os.closerange(first, number)
+        first = max(first, number + 1)
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
 def take_files(files: list[int]) -> list[int]:
     """Let the first three be standard input, output and error; the others are returned."""
     for number, file in enumerate(files[:STANDARD]):
