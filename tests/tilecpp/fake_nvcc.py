@@ -29,18 +29,7 @@ def main(words):
     if "--nonsense" in words:
         print("nvcc fatal   : Unknown option '--nonsense'")
         return 1
-    if "-E" in words:
-        return show_search(folders, host)
     return compile_file(words, folders, host)
-
-
-def show_search(folders, host):
-    print(f"COLLECT_GCC={os.path.join(os.path.dirname(host), 'gcc')}\n {host} -E -quiet -v -I inc")
-    print("\n".join(f'ignoring nonexistent directory "{folder}"' for folder in folders if not os.path.isdir(folder)))
-    print('#include "..." search starts here:\n#include <...> search starts here:')
-    print("\n".join(f" {folder}" for folder in folders if os.path.isdir(folder)))
-    print("End of search list.")
-    return 0
 
 
 def compile_file(words, folders, host):

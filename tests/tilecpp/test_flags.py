@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.errors import InvalidInput
-from tileiras_build.tilecpp.flags import response_files, split_flags, with_standard
+from tileiras_build.tilecpp.flags import split_flags, with_standard
 
 
 def test_flags_are_a_text_or_a_list():
@@ -25,7 +25,3 @@ def test_an_open_quotation_is_refused():
 def test_the_standard_is_added_where_none_is_named():
     assert with_standard(["-O1"]) == ["-std=c++20", "-O1"]
     assert with_standard(["-std=c++23"]) == ["-std=c++23"]
-
-
-def test_files_of_flags_are_found():
-    assert list(response_files(["-optf", "a,b", "--options-file=/c"], "/p")) == ["/p/a", "/p/b", "/c"]

@@ -7,7 +7,7 @@ import pytest
 from tests.tilecpp.toolkit import make_toolkit
 from tileiras_build.errors import InvalidInput
 from tileiras_build.tilecpp import toolchain
-from tileiras_build.tilecpp.toolchain import find_nvcc, own_files, probe, what_is_missing
+from tileiras_build.tilecpp.toolchain import find_nvcc, own_files, what_is_missing
 
 
 @pytest.fixture
@@ -60,16 +60,3 @@ def test_nvcc_without_cicc_is_refused(tmp_path, nvcc):
     (tmp_path / "toolkit/nvvm/bin/cicc").unlink()
     with pytest.raises(InvalidInput, match=r"error\[nvcc-missing\].*has no cicc.*nvidia-nvvm"):
         own_files(str(nvcc))
-
-
-def test_folders_are_searched_in_order_and_absent_ones_too(tmp_path, nvcc):
-    (tmp_path / "inc").mkdir()
-    found = probe([str(nvcc), "-Iinc", "-Inone"], str(tmp_path))
-    assert found is not None
-    assert found.folders == tuple(str(tmp_path / name) for name in ("none", "inc", "toolkit/include"))
-    assert found.programs == (str(tmp_path / "toolkit/host/cc1plus"),)
-    assert found.driver == str(tmp_path / "toolkit/host/gcc")
-
-
-def test_a_compiler_that_does_not_preprocess_is_not_asked(tmp_path, nvcc):
-    assert probe([str(nvcc), "--nonsense"], str(tmp_path)) is None

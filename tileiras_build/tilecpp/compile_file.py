@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,10 +21,11 @@ from ..files import read_file
 from ..private_folder import scratch
 from ..reads.looking import Looking, Stamp, stamp
 from ..reads.places import Places
+from ..reads.program_reads import ProgramReads
 from ..reads.record import Read, Record, Watched
 from ..reads.watch import ReadsChanged
-from . import diagnostics, includes, toolchain
-from .flags import response_files, with_standard
+from . import dependency_file, diagnostics, toolchain
+from .flags import with_standard
 
 SUFFIX = ".cu"
 BYTECODE = ".tilebc"
@@ -58,29 +58,27 @@ def compile_file(request: Request, root: str) -> Watched:
     toolchain.check_version(nvcc)
     tools, begun = toolchain.own_files(nvcc), time.time_ns()
     with scratch() as folder:
-        data, dependencies, said, probe = _run(request, nvcc, root, str(folder))
+        reads = ProgramReads()
+        data, dependencies, said = _run(request, nvcc, root, str(folder), reads)
         data = _make_portable(data, {str(folder): os.path.dirname(request.path)} | _names_of_folders(nvcc, root))
-    reading = _Reading(root, begun)
-    files = [*dependencies, *response_files(request.flags, root)]
-    reading.add_files([*files, *tools, *(probe.programs if probe else ())])
-    if probe is not None:
-        reading.add_places(includes.looked_for(files, probe))
-        reading.add_program(probe.driver)
-    return Watched({BYTECODE: data}, reading.record(), diagnostics.remarks_of(said, root))
+        reading = _Reading(root, begun, str(folder))
+        reading.add_files([*dependencies, *reads.files, *reads.programs, *tools])
+        reading.add_places(reads.absent())
+    unfollowed = () if reads.is_complete else ("this system does not tell what nvcc looks for",)
+    return Watched({BYTECODE: data}, reading.record(unfollowed), diagnostics.remarks_of(said, root))
 
 
-def _run(request: Request, nvcc: str, root: str, folder: str) -> tuple[bytes, list[str], str, toolchain.Probe | None]:
+def _run(request: Request, nvcc: str, root: str, folder: str, reads: ProgramReads) -> tuple[bytes, list[str], str]:
     source = _source(request, root, folder)
     base = [nvcc, "-tilebc", "--tile-only", f"-arch=sm_{request.sm}", "-lineinfo", *with_standard(request.flags)]
     made, listed = os.path.join(folder, "made.tilebc"), os.path.join(folder, "made.d")
-    status, said = toolchain.run([*base, "-MD", "-MF", listed, "-o", made, source], root, folder)
+    with reads.tracing() as begin:
+        status, said = toolchain.run([*base, "-MD", "-MF", listed, "-o", made, source], root, folder, begin)
     said = _without_wrapper(said, source, request)
     if status or not os.path.isfile(made):
         raise diagnostics.failure(said, status, request.path, root)
-    # The host compiler's own flags for preprocessing: nvcc takes no compiling phase beside -E.
-    probe = toolchain.probe([word for word in base if word not in ("-tilebc", "-lineinfo")], root)
-    dependencies = includes.read_dependencies(Path(listed).read_text(errors="surrogateescape"), root)
-    return Path(made).read_bytes(), [path for path in dependencies if not path.startswith(folder + os.sep)], said, probe
+    dependencies = dependency_file.read_dependencies(Path(listed).read_text(errors="surrogateescape"), root)
+    return Path(made).read_bytes(), dependencies, said
 
 
 def _source(request: Request, root: str, folder: str) -> str:
@@ -133,15 +131,18 @@ def _make_portable(data: bytes, folders: dict[str, str]) -> bytes:
 
 # ---- what was read
 class _Reading:
-    """The rows of a record, each compared with when nvcc was started."""
+    """The rows of a record, each compared with when nvcc was started; nothing in the folder ``own`` counts."""
 
-    def __init__(self, root: str, begun: int):
+    def __init__(self, root: str, begun: int, own: str):
         self._begun, self._root, self._places = begun, root, Places(root)
+        self._own = os.path.join(own, "")
         self._looking = Looking(self._places)
         self._rows: list[tuple[bool, Read]] = []  # whether it is the project's own
 
     def add_files(self, paths: Iterable[str]) -> None:
         for path in dict.fromkeys(map(os.path.normpath, paths)):
+            if path.startswith(self._own):
+                continue
             found = stamp(path)
             if found is None or max(found[:2]) > self._begun - _CLOCK:
                 raise ReadsChanged(f"{path} changed")
@@ -154,17 +155,12 @@ class _Reading:
 
     def add_places(self, folders: dict[str, set[str]]) -> None:
         for folder, names in folders.items():
+            if f"{folder}{os.sep}".startswith(self._own):
+                continue
             self._check_folder(folder, names)
             name = f"{self._places.name(folder)}//{'/'.join(sorted(names))}"
             row = Read("among", name, self._looking.look("among", name))
             self._rows.append((f"{folder}{os.sep}".startswith(self._root + os.sep), row))
-
-    def add_program(self, driver: str) -> None:
-        """What nvcc calls its host compiler: a path, or a name that PATH finds."""
-        if os.sep not in driver:
-            self._rows.append((False, Read("program", driver, self._looking.look("program", driver))))
-        if path := shutil.which(driver):
-            self.add_files([os.path.abspath(path)])
 
     def _check_folder(self, folder: str, names: set[str]) -> None:
         """Whether one of the names has appeared while nvcc ran."""
@@ -173,10 +169,10 @@ class _Reading:
             if found is not None and os.path.isfile(path) and found[1] > self._begun - _CLOCK:
                 raise ReadsChanged(f"{path} appeared")
 
-    def record(self) -> Record:
+    def record(self, unfollowed: tuple[str, ...]) -> Record:
         """The record: what all files of a project read alike stands in a block of its own."""
         variables = [Read("variable", name, self._looking.look("variable", name)) for name in toolchain.VARIABLES]
-        return Record.of(self._sorted(True), [*self._sorted(False), *variables])
+        return Record.of(self._sorted(True), [*self._sorted(False), *variables], unfollowed)
 
     def _sorted(self, own: bool) -> Iterator[Read]:
         rows = (row for is_own, row in self._rows if is_own == own)

@@ -1,11 +1,9 @@
-"""What people may say to nvcc: flags, and the files of flags that these name."""
+"""What people may say to nvcc."""
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from ..errors import InvalidInput
 
@@ -32,11 +30,3 @@ def split_flags(given: str | Sequence[str]) -> tuple[str, ...]:
 def with_standard(flags: Sequence[str]) -> list[str]:
     """``flags``, with STANDARD where they name none."""
     return [*([] if any(flag.startswith(("-std", "--std")) for flag in flags) else [STANDARD]), *flags]
-
-
-def response_files(flags: Sequence[str], root: str) -> Iterator[str]:
-    """The files that flags name as holding more flags."""
-    for flag, value in pairwise([*flags, ""]):
-        name, equals, given = flag.partition("=")
-        if name in ("-optf", "--options-file"):
-            yield from (os.path.normpath(os.path.join(root, path)) for path in (given if equals else value).split(","))

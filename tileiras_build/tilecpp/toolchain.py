@@ -1,8 +1,8 @@
-"""Finds nvcc, and asks it what else takes part: the host compiler that preprocesses, and where that looks for headers.
+"""Finds nvcc and its toolkit, and runs it.
 
 nvcc runs three programs: the host compiler's driver, its preprocessor, and NVIDIA's cicc, which writes the bytecode.
-What they are and where headers are looked for depends on flags, on the environment and on nvcc's own profile; so nvcc is
-asked for each file (``probe``), which costs a tenth of a second.
+What they are and where headers are looked for depends on flags, on the environment and on nvcc's own profile; what they
+ask the system for tells (``reads/program_reads.py``).
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,8 +26,21 @@ INSTALL = "pip install 'tileiras-build[tilecpp]', or give nvcc=PATH of a CUDA to
 HOST_COMPILERS = ("g++", "clang++")
 # What nvcc and the compilers that it runs ask the environment for, and may write other bytes by.
 VARIABLES = (
-    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "SOURCE_DATE_EPOCH"),
-    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH"),
+    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "SOURCE_DATE_EPOCH", "PATH", "LD_LIBRARY_PATH"),
+    # Those that nvcc.profile adds to.
+    *(
+        "INCLUDES",
+        "SYSTEM_INCLUDES",
+        "LIBRARIES",
+        "CUDAFE_FLAGS",
+        "PTXAS_FLAGS",
+        "NVVM_FLAGS",
+        "LLVMC_FLAGS",
+        "OCG_FLAGS",
+    ),
+    *("CICC_PATH", "NVVMIR_LIBRARY_DIR", "CUDA_ROOT", "TOP"),
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "LIBRARY_PATH"),
+    *("GCC_COMPARE_DEBUG", "CCC_OVERRIDE_OPTIONS", "COMPILER_DRIVER_OPTIONS"),
 )
 
 
@@ -115,56 +127,13 @@ def _text(version: Sequence[int]) -> str:
     return ".".join(map(str, version))
 
 
-@dataclass(frozen=True)
-class Probe:
-    """How the host compiler preprocesses: its ``programs``, and the folders that headers are looked for in, in order.
+def run(
+    command: Sequence[str], folder: str, temporary: str | None = None, begin: Callable[[], None] | None = None
+) -> tuple[int, str]:
+    """(exit status, what it says) of a program, whose process calls ``begin`` first; its messages are in English.
 
-    ``driver`` is what nvcc calls it, a path or a name to be found by PATH; of ``quoted`` folders those that only
-    ``#include "…"`` sees. Folders that do not exist are in their lists: one may appear. All paths are absolute.
+    Raises InvalidInput[nvcc].
     """
-
-    driver: str
-    programs: tuple[str, ...]
-    quoted: tuple[str, ...]
-    folders: tuple[str, ...]
-
-
-_DRIVER = re.compile(r"^COLLECT_GCC=(.+)$", re.MULTILINE)
-_PROGRAM = re.compile(r'^ "?(/[^\s"]+)"? .*(?:-quiet|-cc1)\b', re.MULTILINE)
-_ABSENT = re.compile(r'^ignoring nonexistent directory "(.+)"$', re.MULTILINE)
-_QUOTED, _ANGLED, _END = (
-    '#include "..." search starts here:',
-    "#include <...> search starts here:",
-    "End of search list.",
-)
-
-
-def probe(command: Sequence[str], root: str) -> Probe | None:
-    """What preprocesses for ``command``, an nvcc with its flags, run in ``root``; None where it cannot preprocess."""
-    status, said = run([*command, "-E", "-x", "cu", os.devnull, "-o", os.devnull, "-Xcompiler", "-v"], root)
-    if status or _END not in said:
-        return None
-    quoted, folders = (_absolute(lines, root) for lines in _search_lists(said))
-    driver = _DRIVER.search(said)
-    programs = {path for path in _PROGRAM.findall(said) if os.path.isfile(path)}
-    # Nobody says where in the order an absent folder stands: it may come first.
-    absent = [path for path in _absolute(_ABSENT.findall(said), root) if path not in folders]
-    return Probe(driver[1] if driver else "", tuple(sorted(programs)), quoted, (*absent, *folders))
-
-
-def _search_lists(said: str) -> tuple[list[str], list[str]]:
-    quoted, _, rest = said.partition(_QUOTED)[2].partition(_ANGLED)
-    angled = rest.partition(_END)[0]
-    return [line.strip() for line in quoted.splitlines()], [line.strip() for line in angled.splitlines()]
-
-
-def _absolute(paths: Sequence[str], root: str) -> tuple[str, ...]:
-    found = (os.path.normpath(os.path.join(root, path)) for path in paths if path)
-    return tuple(dict.fromkeys(found))
-
-
-def run(command: Sequence[str], folder: str, temporary: str | None = None) -> tuple[int, str]:
-    """(exit status, what it says) of a program; its messages are in English. Raises InvalidInput[nvcc]."""
     environment = os.environ | {"LC_ALL": "C"} | ({"TMPDIR": temporary} if temporary else {})
     try:
         done = subprocess.run(
@@ -176,8 +145,9 @@ def run(command: Sequence[str], folder: str, temporary: str | None = None) -> tu
             stderr=subprocess.STDOUT,
             timeout=TIMEOUT,
             check=False,
+            preexec_fn=begin,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, subprocess.SubprocessError) as error:
         raise InvalidInput("nvcc", f"{command[0]} does not run: {error}", remedy=INSTALL) from None
     return done.returncode, done.stdout.decode(errors="replace")
 
