@@ -4,7 +4,7 @@ import pytest
 
 from tests.tilecpp.toolkit import KERNELS
 from tileiras_build import driver
-from tileiras_build.bytecode.reader import read_module
+from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.bytecode.writer import write_module
 from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline.job import Job
@@ -24,12 +24,10 @@ def test_all_kernels_of_a_file_are_in_its_machine_code():
     assert all(f".entry {entry}(" in ptx for entry in ENTRIES)
 
 
-def test_a_file_without_kernels_is_refused(monkeypatch):
-    module = read_module(KERNELS.read_bytes())
-    for entry in [op for op in module.walk() if isinstance(op, check_kernels.EntryOp)]:
-        entry.detach()
-        entry.erase()
-    made = Watched({BYTECODE: write_module(module)}, Record(()))
+@pytest.mark.parametrize("text", ["", "entry @__$dummy_kernel() {\n  return\n}\n"])
+def test_a_file_without_kernels_is_refused(monkeypatch, text):
+    """nvcc writes an entry of its own where there is none."""
+    made = Watched({BYTECODE: write_module(parse_text(text, "k.mlir"))}, Record(()))
     monkeypatch.setattr(check_kernels, "compile_file", lambda request, root: made)
     with pytest.raises(InvalidInput, match=r"k.cu: error\[tilecpp-empty\]: nvcc finds no kernel here"):
         compile_checked(Request("k.cu", 90), "/")

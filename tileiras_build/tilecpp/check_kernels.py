@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from ..bytecode.reader import read_module
-from ..dialects.cuda_tile import EntryOp
 from ..errors import InvalidInput, Location
 from ..reads.record import Watched
 from .compile_file import BYTECODE, Request, compile_file
+from .entries import entries_of
 
 
 def compile_checked(request: Request, root: str) -> Watched:
     """As ``compile_file``; raises InvalidInput[tilecpp-empty] too where the file has no kernel."""
     made = compile_file(request, root)
-    if any(isinstance(op, EntryOp) for op in read_module(made.files[BYTECODE]).walk()):
+    read_module(made.files[BYTECODE])
+    if entries_of(made.files[BYTECODE]):
         return made
     message = "nvcc finds no kernel here: no __tile_global__ function that is instantiated, or is no template"
-    remedy = "instantiate one in the file, or by instantiate= among the options of its kernel"
+    remedy = "write one, or instantiate a template in the file or by instantiate= among the options of its kernel"
     raise InvalidInput("tilecpp-empty", message, location=Location(request.path), remedy=remedy)

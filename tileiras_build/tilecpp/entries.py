@@ -11,10 +11,13 @@ from ..cpp_names import readable
 from ..dialects.cuda_tile import EntryOp
 from ..errors import InvalidInput, Location, one_of
 
+_PLACEHOLDER = "__$dummy_kernel"  # nvcc's entry of a file without a kernel
+
 
 def entries_of(data: bytes) -> list[str]:
     """The symbols of the kernels in bytecode, in their order."""
-    return [op.sym_name.data for op in read_module(data, check=False).walk() if isinstance(op, EntryOp)]
+    entries = [op.sym_name.data for op in read_module(data, check=False).walk() if isinstance(op, EntryOp)]
+    return [symbol for symbol in entries if symbol != _PLACEHOLDER]
 
 
 def names_of(symbol: str) -> tuple[str, ...]:
