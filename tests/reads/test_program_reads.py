@@ -35,7 +35,7 @@ def reads(tmp_path):
 def test_files_of_it_and_of_what_it_runs_are_found(reads, tmp_path):
     read = {os.path.basename(path) for path in reads.files if os.path.dirname(path) == str(tmp_path)}
     assert read == {"a.txt", "b.txt"}
-    assert os.path.realpath("/bin/sh") in reads.programs
+    assert "/bin/sh" in reads.programs
 
 
 def test_what_it_looks_for_in_vain_is_found_by_folder(reads, tmp_path):

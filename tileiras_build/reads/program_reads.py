@@ -42,7 +42,7 @@ class ProgramReads:
         if asked.kind in (Kind.MAKE, Kind.RENAME):
             self._made.add(asked.path)
         elif asked.kind is Kind.RUN and os.path.isfile(asked.path):
-            self.programs[os.path.realpath(asked.path)] = None
+            self.programs[asked.path] = None
         elif asked.kind in (Kind.OPEN, Kind.STAT, Kind.LINK, Kind.RUN) and not self._is_made(asked.path):
             self._look(asked)
 

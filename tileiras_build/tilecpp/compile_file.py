@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -62,7 +63,8 @@ def compile_file(request: Request, root: str) -> Watched:
         data, dependencies, said = _run(request, nvcc, root, str(folder), reads)
         data = _make_portable(data, {str(folder): os.path.dirname(request.path)} | _names_of_folders(nvcc, root))
         reading = _Reading(root, begun, str(folder))
-        reading.add_files([*dependencies, *reads.files, *reads.programs, *tools])
+        reading.add_files([*dependencies, *reads.files, *map(os.path.realpath, reads.programs), *tools])
+        reading.add_programs(reads.programs)
         reading.add_places(reads.absent())
     unfollowed = () if reads.is_complete else ("this system does not tell what nvcc looks for",)
     return Watched({BYTECODE: data}, reading.record(unfollowed), diagnostics.remarks_of(said, root))
@@ -161,6 +163,13 @@ class _Reading:
             name = f"{self._places.name(folder)}//{'/'.join(sorted(names))}"
             row = Read("among", name, self._looking.look("among", name))
             self._rows.append((f"{folder}{os.sep}".startswith(self._root + os.sep), row))
+
+    def add_programs(self, paths: Iterable[str]) -> None:
+        """Those that PATH has found by their names: another one of the name may come before."""
+        for path in paths:
+            name = os.path.basename(path)
+            if shutil.which(name) == path:
+                self._rows.append((False, Read("program", name, self._looking.look("program", name))))
 
     def _check_folder(self, folder: str, names: set[str]) -> None:
         """Whether one of the names has appeared while nvcc ran."""

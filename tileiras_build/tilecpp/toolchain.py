@@ -26,7 +26,7 @@ INSTALL = "pip install 'tileiras-build[tilecpp]', or give nvcc=PATH of a CUDA to
 HOST_COMPILERS = ("g++", "clang++")
 # What nvcc and the compilers that it runs ask the environment for, and may write other bytes by.
 VARIABLES = (
-    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "SOURCE_DATE_EPOCH", "PATH", "LD_LIBRARY_PATH"),
+    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "SOURCE_DATE_EPOCH"),
     # Those that nvcc.profile adds to.
     *(
         "INCLUDES",
