@@ -6,8 +6,10 @@ headers, flags, and the programs. A line ``#error-at-17 some words`` is an error
 """
 
 import hashlib
+import itertools
 import os
 import re
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,6 +46,11 @@ def compile_file(words, folders, host):
     if failed:
         print(f"1 error detected in the compilation of \"{source}\".")
         return 2
+    for flag, value in itertools.pairwise(words):
+        if flag == "--options-file":
+            text.append(read_bytes(value).decode())
+        if flag == "--run":
+            subprocess.run([value], check=True)
     parts = [*text, read_bytes(host).hex(), read_bytes(os.path.join(TOOLKIT, "nvvm/bin/cicc")).hex()]
     parts += [word for word in words if word not in (made, listed, source)]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()

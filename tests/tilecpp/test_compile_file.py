@@ -113,17 +113,19 @@ def test_a_variable_that_compilers_read_counts(project, nvcc, monkeypatch):
 
 
 def test_another_program_of_the_name_on_the_path_counts(tmp_path, project, nvcc, monkeypatch):
-    text = (
-        Path(nvcc).read_text().replace("COLLECT_GCC={os.path.join(os.path.dirname(host), 'gcc')}", "COLLECT_GCC=gcc-x")
-    )
-    Path(nvcc).write_text(text)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     (tmp_path / "two/gcc-x").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", f"{tmp_path / 'one'}:{tmp_path / 'two'}:{os.environ['PATH']}")
-    made = compiled(project, nvcc, {"k.cu": ""})
+    made = compiled(project, nvcc, {"k.cu": ""}, flags=("--run", "gcc-x"))
     assert change(project, made) is None
     (tmp_path / "one/gcc-x").symlink_to("/bin/true")
+    assert change(project, made).endswith("others are there")
+    (tmp_path / "one/gcc-x").unlink()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'zero'}:{os.environ['PATH']}")
+    assert change(project, made) is None
+    (tmp_path / "zero").mkdir()
+    (tmp_path / "zero/gcc-x").symlink_to("/bin/true")
     assert change(project, made) == "gcc-x is another program"
 
 
