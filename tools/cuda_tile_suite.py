@@ -338,13 +338,14 @@ class Report:
     referee: str = ""
 
     def takes(self, data: bytes) -> bool:
-        """Whether the referee compiles bytecode. It verifies it at once: what takes longer is taken."""
+        """Whether the referee takes bytecode for a program. It verifies it at once: what takes long is taken."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "k.tilebc"
             path.write_bytes(data)
             command = [self.referee, "--gpu-name", "sm_100", str(path), "-o", str(path.with_suffix(".cubin"))]
             try:
-                return subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE).returncode == 0
+                said = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE).stderr
+                return b"does not correspond to Tile IR bytecode" not in said
             except subprocess.TimeoutExpired:
                 return True
 

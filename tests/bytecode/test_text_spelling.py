@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.bytecode import disassemble
-from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.bytecode.text_parser import assemble, parse_text
 from tileiras_build.bytecode.writer import write_module
 from tileiras_build.errors import InvalidInput
 
@@ -144,6 +144,16 @@ def test_an_alias_that_stands_for_itself():
 def test_what_cannot_stand_in_a_module(text, message):
     with pytest.raises(InvalidInput, match=message):
         parse_text(text, "k.mlir")
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ('entry @"" () {\n}\n', "k.mlir:1:1: .*kernel name '' is not a PTX identifier"),
+    ('\nentry @"a b"() {\n}\n', "k.mlir:2:1: .*'a b' is not a PTX identifier"),
+    ('entry @k() {\n}\nglobal @"x y" <i32: 1> : tile<1xi32>\n', "k.mlir:3:1: .*'x y' is not a PTX identifier"),
+])  # fmt: skip
+def test_no_file_is_written_that_nobody_reads(text, message):
+    with pytest.raises(InvalidInput, match=message):
+        assemble(text, "k.mlir")
 
 
 def test_a_generic_global():

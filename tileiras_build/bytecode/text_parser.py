@@ -8,7 +8,8 @@ says. The dialect's prefix may stand or be left out everywhere; a kernel without
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
@@ -26,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.bytecode.opcodes import Version
 from tileiras_build.bytecode.printer import PRODUCER_COMMENT
-from tileiras_build.bytecode.reader import CLASSES, MAX_NESTING, MODULE_NAME
+from tileiras_build.bytecode.reader import CLASSES, MAX_NESTING, MODULE_NAME, NAMED
 from tileiras_build.bytecode.text_constants import dense
 from tileiras_build.bytecode.text_directives import PLANS, compare_sizes
 from tileiras_build.bytecode.text_generic import (
@@ -51,7 +52,8 @@ from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS, ReturnOp
 from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.mlir_text import reason
 from tileiras_build.dialects.narrowing import expect
-from tileiras_build.errors import InvalidInput
+from tileiras_build.errors import InvalidInput, Location
+from tileiras_build.names import check_names
 from tileiras_build.targets import TARGETS
 
 MAX_RESULTS = 1 << 16
@@ -404,6 +406,12 @@ class TextParser:
                 start = self.places.get(refused(problem, op), 0)
                 self.scan.fail(f"the text does not verify: {reason(problem)}", start, id="ir-invalid")
 
+    def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
+        """What machine code will name, as ``check_names`` asks."""
+        for op, start in self.places.items():
+            if isinstance(op, EntryOp | GlobalOp):
+                yield NAMED[type(op)], op.sym_name.data, partial(self.scan.location, start)
+
 
 def _option_names(cls: type[TileOperation]) -> set[str]:
     return {getattr(option, "attribute_name", "") for option in cls.get_irdl_definition().options}
@@ -415,6 +423,7 @@ def assemble(
     """The bytecode of a text, of a version or of the usual one. Raises InvalidInput with line and column."""
     parser = TextParser(text, name, remark)
     module = _verified(parser)
+    check_names(parser.names())
     for op in module.walk():
         if isinstance(hints := op.properties.get("optimization_hints"), OptimizationHintsAttr) and hints.data:
             for said in unusable(op, hints, TARGETS):
