@@ -86,9 +86,7 @@ TABLES: dict[str, tuple[set[str], dict[str, str]]] = {
     "tensor maps": (set(MAP_ELEMENTS), {"i1": "a byte of which one bit counts", **FOUR_BITS}),
     "C": (set(SCALAR_TYPES) - {"pointer"}, FOUR_BITS),
     "launches": (set(arguments.ELEMENT_TYPES), FOUR_BITS),
-    "numbers": (
-        {*arguments._INTEGER_BITS, *arguments._FLOAT_CODES, *arguments._SMALL_FLOATS, "i1"}, FOUR_BITS,
-    ),
+    "numbers": ({name for name in ELEMENT_TYPES if arguments.pack_number(name, 1) is not None}, FOUR_BITS),
     "fast launches": (
         set(fast_binding.CODES) - {"pointer"},
         {**FOUR_BITS, "i1": "no number of Python's", **{row.name: "not of struct" for row in ELEMENT_TYPES.values() if row.format and not row.struct}},

@@ -129,21 +129,27 @@ class ElementType:
         return None if found is None else found << self.unused
 
 
-def _integer(bits: int, numpy: str, **words: str | None) -> ElementType:
-    memory = f"i{max(bits, 8)}"
-    register = "i1" if bits == 1 else memory
-    return ElementType(f"i{bits}", bits, register, memory, numpy, **words)
+def _integer(
+    bits: int,
+    c: str | None,
+    c_kind: str | None = None,
+    struct: str | None = None,
+    tma: str | None = None,
+    ptx: str | None = None,
+) -> ElementType:
+    memory, numpy = f"i{max(bits, 8)}", "bool" if bits == 1 else f"int{bits}"
+    return ElementType(f"i{bits}", bits, "i1" if bits == 1 else memory, memory, numpy, c, c_kind, struct, tma, ptx)
 
 
 # An infinity becomes its NaN, as NVIDIA's compiler has it.
 FNV8 = FloatFormat(5, 3, 15, 0xFF, signed=False, infinity=0xFF)
 _ROWS = (
-    _integer(1, "bool", c="uint8_t", c_kind="i1"),
-    _integer(4, "int4", c=None),
-    _integer(8, "int8", c="int8_t", c_kind="i8", struct="b", tma="u8", ptx="s8"),
-    _integer(16, "int16", c="int16_t", c_kind="i16", struct="h", tma="u16"),
-    _integer(32, "int32", c="int32_t", c_kind="i32", struct="i", tma="u32", ptx="s32"),
-    _integer(64, "int64", c="int64_t", c_kind="i64", struct="q", tma="u64"),
+    _integer(1, "uint8_t", "i1"),
+    _integer(4, None),
+    _integer(8, "int8_t", "i8", "b", "u8", "s8"),
+    _integer(16, "int16_t", "i16", "h", "u16"),
+    _integer(32, "int32_t", "i32", "i", "u32", "s32"),
+    _integer(64, "int64_t", "i64", "q", "u64"),
     ElementType(
         "f16", 16, "half", "i16", "float16", "uint16_t", "f16", "e", "f16", "f16",
         FloatFormat(5, 10, 15, 0x7E00, infinity=0x7C00),

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 _INTEGER_BITS = {f"i{bits}": bits for bits in (8, 16, 32, 64)}
 _FLOATS = [row for row in ROWS.values() if row.format is not None and row.per_byte == 1]
 _FLOAT_CODES = {row.name: f"<{row.struct}" for row in _FLOATS if row.struct is not None}
-# Floats that struct does not know, and the names of their NumPy types in ml_dtypes; one has none.
-_SMALL_FLOATS = {row.name: row.numpy for row in _FLOATS if row.struct is None}
+# Floats that struct does not know, and the names of their NumPy types in ml_dtypes, which lacks one.
+_SMALL_FLOATS = {row.name: row.numpy for row in _FLOATS if row.struct is None and row.numpy is not None}
+_UNSIGNED_FLOAT = "fnv8E5M3FNU"
 _SHOWN = 200  # characters of what others say
 _BYTE = ("uint8", "int8", "bool")
 # The NumPy types that may hold each element: its own, and its bits where few libraries have a name for it.
@@ -337,7 +338,7 @@ def pack_number(kind: str, number: Number) -> bytes | None:
         return _integer(number, 64, unsigned=True)
     if kind == "i1":
         return bytes([bool(number)])
-    if kind in _SMALL_FLOATS and _SMALL_FLOATS[kind] is None:
+    if kind == _UNSIGNED_FLOAT:
         return bytes([FNV8.nearest(float(number))])
     if kind in _SMALL_FLOATS:
         numpy, small = import_module("numpy"), import_module("ml_dtypes")
