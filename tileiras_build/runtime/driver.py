@@ -299,8 +299,9 @@ def _handle_of(stream: object) -> int | None:
         if hasattr(stream, name):
             return int(getattr(stream, name))
     # A handle of cuda.bindings before 13 has nothing but getPtr; True is an integer, and no handle.
-    is_handle = isinstance(stream, SupportsIndex) and not isinstance(stream, bool)
-    return int(stream) if is_handle or hasattr(stream, "getPtr") and isinstance(stream, SupportsInt) else None
+    if isinstance(stream, SupportsIndex) and not isinstance(stream, bool):
+        return int(stream)
+    return int(stream) if hasattr(stream, "getPtr") and isinstance(stream, SupportsInt) else None
 
 
 def _import(name: str):

@@ -48,11 +48,11 @@ class _Calls:
 
     def copy(self, to: Any, source: Any, size: int, on_device: tuple[bool, bool]) -> tuple[Any, ...]:
         """Copy; what is to be on the device must be in memory that there is."""
-        places = [device_memory.address_of(place) for place in (to, source)]
+        places = device_memory.address_of(to), device_memory.address_of(source)
         wrong = (here and not device_memory.holds(place, size) for here, place in zip(on_device, places))
         if any(wrong):
             return (self.invalid,)
-        device_memory.copy(*places, int(size))
+        device_memory.copy(places[0], places[1], int(size))
         return (self.success,)
 
     def fill(self, address: Any, value: int, width: int, count: int) -> tuple[Any, ...]:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from ...targets import Target
 from . import driver, streams
 
@@ -148,7 +146,7 @@ def _properties(device: int = 0) -> dict[str, Any]:
 
 
 def _pinned(size: int) -> Any:
-    return memoryview(np.zeros(size, np.uint8)).cast("B")
+    return memoryview(bytearray(size))
 
 
 def cuda_modules(module: Callable[..., ModuleType]) -> dict[str, ModuleType]:
