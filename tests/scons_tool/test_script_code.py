@@ -39,6 +39,16 @@ DOUBTS = {
     "__import__('time')": "__import__",
     "input()": "input",
     "hash('x')": "hash",
+    "import logging": "logging",
+    "import zipfile; zipfile.time.time()": "time",
+    "import pickle": "pickle",
+    "import statistics": "statistics",
+    "from pkgutil import resolve_name": "pkgutil.resolve_name",
+    "from tarfile import time": "tarfile.time",
+    "import platform; platform.node()": "node",
+    "for name in {'a', 'b'}: print(name)": "the order of a set",
+    "names = set(['a']); list(names)": "the order of a set",
+    "print(*{name for name in 'ab'})": "the order of a set",
 }
 WATCHED = [
     "import os, sys, re, json, glob",
@@ -53,6 +63,7 @@ WATCHED = [
     "from .neighbour import name",
     "import re; re.compile('x')",
     "env = Environment(tools=['tileiras']); Glob('*')",
+    "sorted({'a', 'b'}); 'a' in {'a'}; len(set('ab') | {'c'}); sorted(set('ab') - {'a'})",
 ]
 
 

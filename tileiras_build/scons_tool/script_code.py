@@ -18,9 +18,9 @@ _MODULES = frozenset(
     """
     __future__ abc array ast base64 binascii bisect bz2 cmath codecs collections configparser contextlib copy csv
     dataclasses decimal difflib enum errno filecmp fnmatch fractions functools glob graphlib gzip hashlib heapq html io
-    itertools json keyword linecache logging lzma marshal math numbers ntpath operator os pathlib pickle pkgutil platform
-    posixpath pprint re reprlib shlex shutil stat statistics string struct subprocess sys sysconfig tarfile textwrap
-    tokenize tomllib traceback types typing unicodedata warnings weakref xml zipfile zlib
+    itertools json keyword linecache lzma math numbers ntpath operator os pathlib platform
+    posixpath re shlex shutil stat string struct subprocess sys sysconfig tarfile textwrap
+    tokenize tomllib typing unicodedata warnings xml zipfile zlib
     """.split()
 )
 _MORE_MODULES = frozenset(("collections.abc", "os.path", "urllib.parse", "importlib.resources"))
@@ -42,12 +42,19 @@ _SYS = frozenset(
 )
 _ALLOWED = {"os": _OS, "sys": _SYS}
 _NAMES = frozenset("__builtins__ __import__ __loader__ __spec__ compile eval exec hash id input".split())
+# Among them the modules by which one that is listed above sees more: ``zipfile.time``, ``shutil.os``.
 _ATTRIBUTES = frozenset(
     """
-    __builtins__ __globals__ __loader__ __spec__ disk_usage get_terminal_size getatime isatty os posix st_atime
-    st_atime_ns start_time stdin sys
+    __builtins__ __class__ __dict__ __globals__ __loader__ __self__ __spec__ __subclasses__ disk_usage get_terminal_size
+    getatime isatty node os posix st_atime st_atime_ns start_time stdin sys f_back gi_frame tb_frame
+    _random _socket _thread _time asyncio builtins calendar concurrent ctypes datetime email gc getpass http importlib
+    inspect locale logging multiprocessing pickle random resource runpy sched secrets select selectors signal socket
+    statistics tempfile threading time timeit uuid
     """.split()
 )
+# What is the same whatever order a set has.
+_ORDERLESS = frozenset("all any bool frozenset issubset issuperset isdisjoint len max min set sorted sum".split())
+_SETS = frozenset(("frozenset", "set"))
 _NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; of os.path they are watched
 _STATS = frozenset(("stat", "lstat", "rstat"))
 _COMMAND_LINE = frozenset(("GetOption", "argv"))
@@ -79,11 +86,42 @@ class Code:
         except (OSError, SyntaxError, ValueError):
             self.doubt = self.doubt or f"{path} is no Python source"
             return
+        self.doubt = self.doubt or next(
+            (f"{path}:{line} uses the order of a set" for line in _ordered_sets(tree)), None
+        )
         words = {word for node in ast.walk(tree) for word in (getattr(node, "id", None), getattr(node, "attr", None))}
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
         self.asks_command_line |= not _COMMAND_LINE.isdisjoint(words | imported)
         self.asks_nodes |= any(map(_asks_node, ast.walk(tree)))
         self.doubt = self.doubt or next((f"{path}:{line} uses {what}" for line, what in _unwatched(tree)), None)
+
+
+def _ordered_sets(tree: ast.Module) -> Iterator[int]:
+    """The lines where a set of texts may tell its order, which is another one in each process."""
+    parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if _is_set(node) and not _is_orderless(node, parents):
+            yield getattr(node, "lineno", 0)
+
+
+def _is_set(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _SETS
+    return isinstance(node, ast.Set | ast.SetComp)
+
+
+def _is_orderless(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
+    """Whether what a set is used for at once has no order: a test of membership, another set, ``sorted`` and its like."""
+    parent = parents.get(id(node))
+    if isinstance(parent, ast.BinOp):
+        return _is_orderless(parent, parents)
+    if isinstance(parent, ast.Compare):
+        return True
+    return isinstance(parent, ast.Call) and node in parent.args and _name_of(parent.func) in _ORDERLESS
+
+
+def _name_of(function: ast.expr) -> str | None:
+    return getattr(function, "id", None) or getattr(function, "attr", None)
 
 
 def _asks_node(node: ast.AST) -> bool:
