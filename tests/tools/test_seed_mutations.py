@@ -22,16 +22,18 @@ MUTATIONS = read_mutations()
 
 
 def test_every_row_that_is_ours_has_a_mutation():
-    ours = {(row.document, row.id) for row in read_rows() if not row.not_ours}
+    """Of what is done instead of what a document asks for there may be one."""
+    rows = [row for row in read_rows() if not row.not_ours]
+    ours, other = ({(row.document, row.id) for row in rows if bool(row.deviates) == told} for told in (False, True))
     mutated = {(mutation.document, mutation.row) for mutation in MUTATIONS if not mutation.tests}
     assert ours - mutated == set()
-    assert mutated - ours == set()
+    assert mutated - ours - other == set()
 
 
 def test_rows_that_only_llvm_can_break_say_so():
     """A change of the text that LLVM gets or prints shows that a test looks there, not that ours does the work."""
     ours = {(one.document, one.row) for one in MUTATIONS if not words_of(one)}
-    rows = [row for row in read_rows() if not row.not_ours]
+    rows = [row for row in read_rows() if not row.not_ours and not row.deviates]
     assert {row.id for row in rows if row.by_llvm} == {row.id for row in rows if (row.document, row.id) not in ours}
 
 

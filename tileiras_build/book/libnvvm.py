@@ -21,7 +21,8 @@ TO_BFLOAT = 'asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"'
 HINT = "@llvm.lifetime."  # which had other operands then, and may be left out
 MEMORY = "~{memory}"  # the clobber
 # Type -> constraint.
-LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r"}
+LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r",
+           "ptr addrspace(1)": "l", "ptr addrspace(3)": "r"}  # fmt: skip
 
 
 def predicate(number: int) -> tuple[str, str]:
@@ -63,7 +64,7 @@ INSTRUCTIONS = {
     "llvm.abs.i64": "abs.s64 $0, $1;",
 }
 # Those that all threads of a warp execute, or that order memory.
-EFFECTS = ("bar.", "shfl.", "cp.async", "mma.")
+EFFECTS = ("bar.", "shfl.", "cp.async", "mma.", "ldmatrix.")
 CONSTANTS = ("cp.async.wait_group",)  # whose operands are spelled in the text
 
 
@@ -86,3 +87,12 @@ def _product(atom: MmaAtom, mnemonic: str) -> str:
 
 
 INSTRUCTIONS |= _products()
+INSTRUCTIONS |= {
+    f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}{kind}.b16.p3":
+    f"ldmatrix.sync.aligned.m8n8.x{count}{kind}.shared.b16 {{{', '.join(f'${index}' for index in range(count))}}}, [${count}];"
+    for count in (1, 2, 4) for kind in ("", ".trans")
+}  # fmt: skip
+INSTRUCTIONS |= {
+    f"llvm.nvvm.cp.async.{cache}.shared.global.{size}.s": f"cp.async.{cache}.shared.global [$0], [$1], {size}, $2;"
+    for cache, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16))
+}

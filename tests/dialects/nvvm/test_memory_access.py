@@ -1,5 +1,7 @@
 """The inline assembly of accesses: the words, masks and constraints of each element width."""
 
+import re
+
 import pytest
 
 from tileiras_build.dialects.nvvm.memory_access import (
@@ -14,8 +16,10 @@ from tileiras_build.dialects.nvvm.memory_access import (
 )
 from tileiras_build.dialects.nvvm.rows import ROWS, constraint
 from tileiras_build.pipeline.shared.element_types import ELEMENTS, POINTER
-from tileiras_build.pipeline.shared.llvm_types import GLOBAL, I1, I16, I32, I64, pointer, struct
+from tileiras_build.pipeline.shared.llvm_types import GLOBAL, I1, I16, I32, I64, SHARED, pointer, struct
 from tileiras_build.pipeline.tileas_to_ll.emission.builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.writer.llvm_text import FunctionWriter
+from tileiras_build.pipeline.tileas_to_ll.writer.write_instructions import write_operation
 
 F32, F16, F64, I8, BOOL = (ELEMENTS[name] for name in ("f32", "f16", "f64", "i8", "i1"))
 
@@ -152,13 +156,35 @@ def test_updates(kind, operands, type, attributes, template, constraints):
          "cp.async.cg.shared.global [$0+128], [$1+0], 16, $2;", "r,l,b,~{memory}"),
         (CopyOp, [I32, pointer(GLOBAL), I32, I1], None, {"size": 8, "source_offset": 32},
          "@$3 cp.async.ca.shared.global [$0+0], [$1+32], 8, $2;", "r,l,r,b,~{memory}"),
-        (LoadMatrixOp, [I32], struct(I32, I32), {"transposed": True},
-         "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {$0, $1}, [$2+0];", "=r,=r,r"),
-        (LoadMatrixOp, [I32], I32, {"offset": 32},
-         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {$0}, [$1+32];", "=r,r"),
         (StoreMatrixOp, [I32, [I32, I32]], None, {"offset": 32},
          "stmatrix.sync.aligned.m8n8.x2.shared.b16 [$0+32], {$1, $2};", "r,r,r,~{memory}"),
     ],
 )  # fmt: skip
 def test_matrices_and_copies(kind, operands, type, attributes, template, constraints):
     assert spelled(kind, *operands, type=type, **attributes) == (template, constraints)
+
+
+@pytest.mark.parametrize(
+    ("kind", "operands", "type", "attributes", "lines"),
+    [
+        (LoadMatrixOp, [I32], struct(I32, I32), {"transposed": True},
+         ["inttoptr i32 @ to ptr addrspace(3)",
+          "call { i32, i32 } @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.trans.b16.p3(ptr addrspace(3) @)"]),
+        (LoadMatrixOp, [pointer(SHARED)], I32, {"offset": 32},
+         ["getelementptr i8, ptr addrspace(3) @, i32 32",
+          "call i32 @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x1.b16.p3(ptr addrspace(3) @)"]),
+        (CopyOp, [I32, pointer(GLOBAL), I32, None], None, {"size": 16, "offset": 128, "source_offset": 64, "bypass": True},
+         ["inttoptr i32 @ to ptr addrspace(3)", "getelementptr i8, ptr addrspace(3) @, i32 128",
+          "getelementptr i8, ptr addrspace(1) @, i32 64",
+          "call void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3) @, ptr addrspace(1) @, i32 @)"]),
+    ],
+)  # fmt: skip
+def test_what_llvm_has_an_intrinsic_for_is_one(kind, operands, type, attributes, lines):
+    """The offset becomes one of the address, which LLVM folds into the instruction."""
+    w, b = FunctionWriter(None), Builder()
+    b.issue(kind, *[one if one is None else b.undefined(one) for one in operands], type=type, **attributes)
+    op = b.block.last_op
+    for operand in op.operands:
+        w.names[id(operand)] = "%x"
+    write_operation(w, op)
+    assert [re.sub(r"%\w+", "@", re.sub(r"^%\w+ = ", "", line.strip())) for line in w.lines] == lines

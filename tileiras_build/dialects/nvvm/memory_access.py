@@ -15,7 +15,24 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..definition import TableOperation
-from .rows import ALL, NONE, READ, WRITE, Assembly, bits_of, braced, instruction, number, result_registers, word
+from .rows import (
+    ALL,
+    GLOBAL,
+    NONE,
+    READ,
+    SHARED,
+    WRITE,
+    Argument,
+    Assembly,
+    Intrinsic,
+    Place,
+    bits_of,
+    braced,
+    instruction,
+    number,
+    result_registers,
+    word,
+)
 
 TEXTS = 1024  # shapes of one kind of access that a kernel may have
 
@@ -185,13 +202,27 @@ def _matrices(op: TableOperation, verb: str, words: int) -> str:
 
 
 def _load_matrices(op: TableOperation) -> str:
-    words = len(result_registers(op))
-    return f"{_matrices(op, 'ldmatrix', words)} {braced(0, words)}, [${words}+{number(op, 'offset')}];"
+    transposed = ".trans" if "transposed" in op.attributes else ""
+    return f"ldmatrix.sync.aligned.m8n8.x{len(result_registers(op))}{transposed}.b16.p3"
+
+
+def _place_of_matrices(op: TableOperation) -> list[Argument]:
+    return [Place(op.address, number(op, "offset"), SHARED)]
 
 
 def _store_matrices(op: TableOperation) -> str:
     words = len(op.values)
     return f"{_matrices(op, 'stmatrix', words)} [$0+{number(op, 'offset')}], {braced(1, words)};"
+
+
+def copy_name(op: TableOperation) -> str:
+    """The intrinsic of a copy that no predicate guards, and whose bytes are counted."""
+    return f"cp.async.{'cg' if 'bypass' in op.attributes else 'ca'}.shared.global.{number(op, 'size')}.s"
+
+
+def _ends_of_copy(op: TableOperation) -> list[Argument]:
+    target = Place(op.target, number(op, "offset"), SHARED)
+    return [target, Place(op.source, number(op, "source_offset"), GLOBAL), op.taken]
 
 
 def _copy(op: TableOperation) -> str:
@@ -232,7 +263,7 @@ LoadMatrixOp = instruction(
     "address",
     "words",
     "8x8 matrices of 16-bit elements from shared memory, one word of a thread for each",
-    Assembly(_load_matrices, READ, convergent=True),
+    Intrinsic(_load_matrices, READ, convergent=True, arguments=_place_of_matrices),
 )
 StoreMatrixOp = instruction(
     "stmatrix.sync.aligned",
@@ -249,6 +280,7 @@ CopyOp = instruction(
     " the others become zero; 16 bytes may `bypass` the L1 cache",
     Assembly(_copy, WRITE),
 )
+COUNTED_COPY = Intrinsic(copy_name, ALL, arguments=_ends_of_copy)
 DynamicSharedSizeOp = instruction(
     "read.ptx.sreg.dynamic.smem.size",
     "",

@@ -20,7 +20,7 @@ from ...errors import InternalError
 from ..definition import TableOperation, define
 
 NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
-SHARED, CLUSTER = 3, 7
+GLOBAL, SHARED, CLUSTER = 1, 3, 7
 
 Text = str | Callable[..., str]
 
@@ -33,8 +33,17 @@ class Widened:
     type: IntegerType
 
 
+@dataclass(frozen=True)
+class Place:
+    """An argument that is a pointer into a space: so many bytes beyond an address, which may be an integer."""
+
+    address: SSAValue
+    offset: int
+    space: int
+
+
 # An integer is a constant of the row's width, or of its own type.
-Argument = SSAValue | int | IntegerAttr | Widened
+Argument = SSAValue | int | IntegerAttr | Widened | Place
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.debuginfo.attrs import Node
@@ -16,7 +16,7 @@ from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, Debu
 from ....dialects.ir import VALUES, item, unpacked
 from ....dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
 from ....dialects.nvvm.mapping import row_of
-from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
+from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Place, Row, Widened, constants
 from ....dialects.vector_ext import FromElementsOp
 from ....errors import Unsupported
 from ....names import llvm_string, llvm_symbol
@@ -242,7 +242,23 @@ def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
         name, type = w.fresh(), type_text(value.type)
         w.lines.append(f"  {name} = zext {w.typed(value.value)} to {type}")
         return f"{type} {name}"
+    if isinstance(value, Place):
+        return _place(w, value)
     return f"{type_text(value.type)} {constant_text(value, value.type)}"
+
+
+def _place(w: FunctionWriter, place: Place) -> str:
+    """The pointer, after what computes it."""
+    address, type = w.typed(place.address), f"ptr addrspace({place.space})"
+    if isinstance(place.address.type, IntegerType):
+        name = w.fresh()
+        w.lines.append(f"  {name} = inttoptr {address} to {type}")
+        address = f"{type} {name}"
+    if not place.offset:
+        return address
+    name = w.fresh()
+    w.lines.append(f"  {name} = getelementptr i8, {address}, i32 {place.offset}")
+    return f"{type} {name}"
 
 
 @writes(llvm.CallIntrinsicOp)
