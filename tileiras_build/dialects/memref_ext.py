@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     StringAttr,
     SymbolNameConstraint,
@@ -123,7 +125,10 @@ def _parse_value(parser: Parser, type: MemRefType) -> Attribute:
     if parser.parse_optional_keyword(UNINITIALIZED) is not None:
         return UnitAttr()
     parser.parse_keyword("dense")
-    return parser.parse_dense_int_or_fp_elements_attr(TensorType(type.element_type, type.get_shape()))
+    element = type.element_type
+    if not isinstance(element, IntegerType | IndexType | AnyFloat):
+        parser.raise_error(f"a memref of {element} has no dense value")
+    return parser.parse_dense_int_or_fp_elements_attr(TensorType(element, type.get_shape()))
 
 
 _OURS: list[type[Operation]] = [CastOp, MemorySpaceCastOp, ExtractAlignedPointerAsIndexOp, GlobalOp]

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.narrowing import expect
 from ....dialects.nvvm import generic
 from ..convert_nvgpu_and_gpu_to_nvvm.arithmetic import FLOATS, KEPT, REMAPPED
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
@@ -39,7 +40,7 @@ def _check_width(type: Attribute, emit: Emitter) -> None:
 
 def _constant(value: Attribute, type: Attribute) -> Attribute:
     if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
-        return IntegerAttr(value.value.data, type)
+        return IntegerAttr(value.value.data, expect(IntegerType, type))
     return value
 
 

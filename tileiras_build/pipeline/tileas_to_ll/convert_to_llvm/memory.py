@@ -133,8 +133,7 @@ def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
         emit.insert(llvm.StoreOp(value, place))
         emit.replace(emit.struct([emit.constant(len(source.shape), emit.types.index), place]))
     elif isa(source, UnrankedMemRefType) and isa(dest, MemRefType):
-        properties = {"ordering": IntegerAttr(0, 64)}
-        emit.replace(emit.made(llvm.LoadOp, (emit.field(value, 1),), type, properties))
+        emit.replace(emit.made(llvm.LoadOp, (emit.field(value, 1),), type, {"ordering": IntegerAttr(0, 64)}))
     elif value.type == type:
         emit.replace(value)
     else:
@@ -176,7 +175,7 @@ def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
     offsets = _numbers(op.static_offsets.get_values(), op.offsets, emit)
     sizes = _numbers(op.static_sizes.get_values(), op.sizes, emit)
     steps = _numbers(op.static_strides.get_values(), op.strides, emit)
-    start: Number = emit.field(source, OFFSET)
+    start = emit.field(source, OFFSET)
     strides: list[Number] = []
     for position, (offset, step) in enumerate(zip(offsets, steps, strict=True)):
         stride = emit.field(source, STRIDES, position)
@@ -210,7 +209,7 @@ def _product(value: SSAValue, factor: Number, emit: Emitter) -> SSAValue:
     return emit.add(llvm.MulOp(value, by))
 
 
-def _sum(value: Number, other: SSAValue, emit: Emitter) -> SSAValue:
+def _sum(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
     return emit.add(llvm.AddOp(value, other))
 
 

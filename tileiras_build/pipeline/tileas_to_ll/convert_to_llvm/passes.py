@@ -82,8 +82,7 @@ def _retype(argument: BlockArgument, block: Block, job: Job, *, bare: bool) -> N
     emit = Emitter(block.first_op, job) if block.first_op is not None else None
     if emit is None:
         return
-    pointer = bare and isinstance(old, MemRefType)
-    new = emit.types.memory_pointer(old) if pointer else emit.types.convert(old)
+    new = emit.types.memory_pointer(old) if bare and isinstance(old, MemRefType) else emit.types.convert(old)
     if old == new:
         return
     uses = list(argument.uses)

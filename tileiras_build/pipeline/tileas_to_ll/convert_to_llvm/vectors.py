@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.debuginfo.ops import ExtractElementOp
 from ....dialects.ir import create
-from ....dialects.narrowing import type_of
+from ....dialects.narrowing import expect, type_of
 from ....dialects.nvvm import generic
 from ....dialects.vector_ext import FromElementsOp
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
@@ -62,7 +62,7 @@ def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
 def from_lanes(lanes: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
     """A vector, or an array of vectors, of its elements in their order."""
     if not isinstance(type, llvm.LLVMArrayType):
-        return emit.add(FromElementsOp(lanes, type))
+        return emit.add(FromElementsOp(lanes, expect(VectorType, type)))
     whole, size = emit.add(llvm.UndefOp(type)), len(lanes) // type.size.data
     for row in range(type.size.data):
         part = from_lanes(lanes[row * size : (row + 1) * size], type.type, emit)
@@ -133,7 +133,7 @@ def _rows(value: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 def _joined(rows: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
     if not isinstance(type, llvm.LLVMArrayType):
-        return emit.add(FromElementsOp(rows, type))
+        return emit.add(FromElementsOp(rows, expect(VectorType, type)))
     whole = emit.add(llvm.UndefOp(type))
     for position, row in enumerate(rows):
         whole = emit.with_field(whole, row, position)
@@ -162,7 +162,7 @@ def _check_row(type: VectorType, emit: Emitter) -> IntegerAttr:
 def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
     """llvm.load, aligned as an element is."""
     type = type_of(op.result, VectorType)
-    properties = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
+    properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
     pointer = emit.address(op.base, op.indices)
     emit.replace(emit.made(llvm.LoadOp, (pointer,), emit.types.convert(type), properties))
 
@@ -170,6 +170,7 @@ def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
 @lowering(vector.StoreOp)
 def lower_store(op: vector.StoreOp, emit: Emitter) -> None:
     """llvm.store, aligned as an element is."""
-    properties = {"alignment": _check_row(type_of(op.vector, VectorType), emit), "ordering": IntegerAttr(0, 64)}
+    type = type_of(op.vector, VectorType)
+    properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
     pointer = emit.address(op.base, op.indices)
     emit.become(create(llvm.StoreOp, (emit.converted(op.vector), pointer), (), properties))
