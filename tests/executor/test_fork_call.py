@@ -73,6 +73,13 @@ def test_it_has_no_open_file_of_its_parent(tmp_path):
         assert call_in_fork(_descriptors) == 1  # the pipe that the answer goes through
 
 
+def test_a_system_without_descriptors_of_processes_will_do(monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open")
+    assert call_in_fork(os.getpid) != os.getpid()
+    with pytest.raises(ProcessEnded):
+        call_in_fork(partial(os._exit, 3))
+
+
 def test_a_result_that_cannot_be_sent_is_said():
     with pytest.raises(Exception, match=r"worker-result.*cannot send function"):
         call_in_fork(lambda: lambda: 1)

@@ -143,10 +143,11 @@ def _follow(
 ) -> tuple[bytes, int]:
     """What the child writes, and its exit code: its end counts, whoever else holds the pipe."""
     parts: list[bytes] = []
-    ended = os.pidfd_open(child)
+    ended = _end_of(child)
     waiting = select.poll()
-    for descriptor in (ended, read_end, *([listener.descriptor] if listener else [])):
-        waiting.register(descriptor, select.POLLIN)
+    for descriptor in (ended, read_end, listener.descriptor if listener else None):
+        if descriptor is not None:
+            waiting.register(descriptor, select.POLLIN)
     try:
         while True:
             ready = {descriptor for descriptor, _ in waiting.poll()}
@@ -157,13 +158,23 @@ def _follow(
                     parts.append(part)
                     continue
                 waiting.unregister(read_end)
+                if ended is None:
+                    return b"".join(parts), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if ended in ready:
                 parts.append(_rest(read_end))
                 return b"".join(parts), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     finally:
-        os.close(ended)
+        if ended is not None:
+            os.close(ended)
         if listener:
             listener.close()
+
+
+def _end_of(child: int) -> int | None:
+    """A descriptor that is ready when the child has ended; None before Linux 5.3, where the end of the pipe must do."""
+    with suppress(OSError, AttributeError):
+        return os.pidfd_open(child)
+    return None
 
 
 def _see(listener: Listener, see: Callable[[Asked, int], None] | None, process: int) -> None:
