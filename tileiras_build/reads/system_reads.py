@@ -210,7 +210,7 @@ def _explains(explained: dict[str, set[str]], kind: str, name: str, places: Plac
 
     Python's search for modules lists a folder and asks for the state of files in it, of the folder and of those above.
     """
-    own = explained.get(name, frozenset())
+    own: set[str] = explained.get(name, set())
     if kind == "contents":
         return "contents" in own
     if kind == "names":
@@ -218,4 +218,4 @@ def _explains(explained: dict[str, set[str]], kind: str, name: str, places: Plac
     if kind == "type":
         return bool(own)
     searched = _OF_FOLDERS - {"names"}
-    return bool(own or explained.get(os.path.dirname(name), frozenset()) & searched) or places.lie_below(name)
+    return bool(own or explained.get(os.path.dirname(name), set()) & searched) or places.lie_below(name)
