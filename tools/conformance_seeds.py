@@ -2,6 +2,7 @@
 
 Usage: python tools/conformance_seeds.py            # write the page
        python tools/conformance_seeds.py --check    # exit with 1 where the page is out of date
+       python tools/conformance_seeds.py --documents FOLDER   # and where a statement's quote is not in its document
 
 Rows are tests/seeds/rows.toml; a test shows a row by carrying @pytest.mark.seed(document, id, ...). Tests are read, not
 run: a row is "shown" where a marked test exists, and the suite says whether that test passes. tests/seeds/statements.toml
@@ -144,10 +145,35 @@ def read_statements(path: Path = STATEMENTS) -> Statements:
     """(document, number of a statement) -> the rows that say the same in our words; one of another document is
     ``document/row``."""
     return {
-        (document, int(number)): [_row_key(document, word) for word in rows.split()]
+        (document, int(number)): [_row_key(document, word) for word in _rows_of(entry).split()]
         for document, numbers in tomllib.loads(path.read_text()).items()
-        for number, rows in numbers.items()
+        for number, entry in numbers.items()
     }
+
+
+def _rows_of(entry: str | dict[str, str]) -> str:
+    return entry if isinstance(entry, str) else entry["rows"]
+
+
+def read_quotes(path: Path = STATEMENTS) -> dict[tuple[str, int], str]:
+    """(document, number of a statement) -> the words that stand there, of those that are quoted."""
+    return {
+        (document, int(number)): entry["says"]
+        for document, numbers in tomllib.loads(path.read_text()).items()
+        for number, entry in numbers.items()
+        if isinstance(entry, dict)
+    }
+
+
+def misplaced(quotes: dict[tuple[str, int], str], folder: Path) -> Iterator[str]:
+    """Quotes that do not stand in their document behind the one before: a line may hold several statements."""
+    places: dict[str, int] = {}
+    for (document, number), words in quotes.items():
+        found = (folder / f"{document}.txt").read_text().find(words, places.get(document, 0))
+        if found < 0:
+            yield f"{document} {number}: {words!r} does not stand behind the statement before"
+        else:
+            places[document] = found
 
 
 def _row_key(document: str, word: str) -> tuple[str, str]:
@@ -233,6 +259,10 @@ def main(arguments: list[str]) -> int:
     if unknown := unknown_marks(rows, marks):
         print(*(f"{mark.file}::{mark.test}: no row {mark.document} {mark.id}" for mark in unknown), sep="\n")
         return 1
+    if arguments[:1] == ["--documents"]:
+        wrong = list(misplaced(read_quotes(), Path(arguments[1])))
+        print(*wrong, f"{len(read_quotes())} of {len(read_statements())} statements are quoted", sep="\n")
+        return int(bool(wrong))
     page = render(rows, marks, read_statements(), read_reached())
     if arguments == ["--check"]:
         return 0 if PAGE.exists() and PAGE.read_text() == page else 1

@@ -9,7 +9,9 @@ from tools.conformance_seeds import (
     PAGE,
     Mark,
     Row,
+    misplaced,
     read_marks,
+    read_quotes,
     read_reached,
     read_rows,
     read_statements,
@@ -80,6 +82,20 @@ def test_every_statement_has_rows():
     for place, keys in statements.items():
         assert keys and all(key in rows for key in keys), place
         assert all(key in shown or rows[key].not_ours or rows[key].deviates for key in keys), place
+
+
+def test_statements_are_quoted_by_the_words_that_they_begin_with():
+    quotes = read_quotes()
+    assert len(quotes) > 250 and quotes.keys() <= read_statements().keys()
+    assert all(words == words.strip() and 2 < len(words) <= 64 for words in quotes.values())
+
+
+def test_a_quote_stands_behind_the_one_before(tmp_path):
+    (tmp_path / "d.txt").write_text("First this. Then that, and more.\n")
+    right = {("d", 1): "First this", ("d", 3): "Then that", ("d", 4): "Then that, and"}
+    assert list(misplaced(right, tmp_path)) == []
+    wrong = {("d", 1): "Then that", ("d", 2): "First this"}
+    assert list(misplaced(wrong, tmp_path)) == ["d 2: 'First this' does not stand behind the statement before"]
 
 
 def test_every_row_of_ours_says_what_runs_it():
