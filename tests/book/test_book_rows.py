@@ -24,7 +24,7 @@ BY_HAND = set(
         "cp.async.bulk.tensor.prefetch.im2col.w cp.async.bulk.tensor.s2g.tile.scatter4 cp.async.mbarrier discard "
         "ex2.approx.ftz.bf16 ex2.approx.ftz.v2bf16 f16x2.to.e4m3x2 f16x2.to.e5m2x2 f2tf32.rn f2tf32.rz f32x4.to "
         "fence.sc.cluster ff2bf16x2.rs ff2f16x2.rs getctarank is_explicit_cluster ldmatrix.sync.aligned.m16n16 "
-        "ldmatrix.sync.aligned.m8n16 mapa mbarrier.arrive.expect mbarrier.arrive.relaxed mbarrier.arrive.scope "
+        "ldmatrix.sync.aligned.m8n16 mapa mbarrier.arrive.relaxed mbarrier.arrive.scope "
         "mbarrier.complete.tx mbarrier.expect.tx mbarrier.init mbarrier.pending prefetch.global prefetch.tensormap redux.sync "
         "redux.sync.fmax redux.sync.fmin st.bulk stmatrix.sync.aligned.m16n8 stmatrix.sync.aligned.m8n8 tcgen05.shift tensormap.replace"
     ).split()
