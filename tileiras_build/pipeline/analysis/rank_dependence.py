@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
-from ...dialects.facts import is_counted_loop
+from ...dialects.facts import is_counted_loop, is_structured
 from ...dialects.nv_tileas.ops import CtaRankOp
 from ..shared.accessors import expect, last_op, owner, parent
 
@@ -26,11 +26,11 @@ def _decisive(load: TableOperation) -> list[SSAValue]:
 
 
 def _bounds(load: TableOperation) -> list[SSAValue]:
-    """Those of the loops around a load."""
+    """Those of the loops around a load, and what choices around it depend on."""
     values: list[SSAValue] = []
     around = parent(load)
-    while is_counted_loop(around):
-        values += [around.lower, around.upper, around.step]
+    while is_structured(around):
+        values += [around.lower, around.upper, around.step] if is_counted_loop(around) else around.operands
         around = parent(around)
     return values
 
