@@ -89,42 +89,44 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %10 = llvm.mlir.constant(3 : i32) : i32
     %11 = llvm.add %a1, %6 : i32
     %12 = llvm.udiv %11, %7 : i32
-    %13 = nvvm.intr.umin %a2, %12 : i32
-    %14 = llvm.mul %13, %7 : i32
-    %15 = llvm.sub %a1, %14 : i32
-    %16 = llvm.icmp "sle" %7, %15 : i32
-    llvm.cond_br %16, ^bb1, ^bb2
+    %13 = llvm.icmp "ult" %a2, %12 : i32
+    %14 = llvm.add %a1, %6 : i32
+    %15 = llvm.udiv %14, %7 : i32
+    %16 = nvvm.intr.umin %a2, %15 : i32
+    %17 = llvm.mul %16, %7 : i32
+    %18 = llvm.sub %a1, %17 : i32
+    %19 = llvm.icmp "sle" %7, %18 : i32
+    llvm.cond_br %19, ^bb1, ^bb2
   ^bb1:
-    %17 = llvm.add %14, %5 : i32
-    %18 = llvm.sext %17 : i32 to i64
-    %19 = llvm.getelementptr %a0[%18] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %20 = nvvm.ld %19 {space = "global"} : (!llvm.ptr<1>) -> !llvm.struct<(f32, f32, f32, f32)>
-    %21 = llvm.extractvalue %20[0] : !llvm.struct<(f32, f32, f32, f32)>
-    %22 = llvm.extractvalue %20[1] : !llvm.struct<(f32, f32, f32, f32)>
-    %23 = llvm.extractvalue %20[2] : !llvm.struct<(f32, f32, f32, f32)>
-    %24 = llvm.extractvalue %20[3] : !llvm.struct<(f32, f32, f32, f32)>
-    llvm.br ^bb3(%21, %22, %23, %24 : f32, f32, f32, f32)
+    %20 = llvm.add %17, %5 : i32
+    %21 = llvm.sext %20 : i32 to i64
+    %22 = llvm.getelementptr %a0[%21] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %23 = nvvm.ld %22 {space = "global"} : (!llvm.ptr<1>) -> !llvm.struct<(f32, f32, f32, f32)>
+    %24 = llvm.extractvalue %23[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %25 = llvm.extractvalue %23[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %26 = llvm.extractvalue %23[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %27 = llvm.extractvalue %23[3] : !llvm.struct<(f32, f32, f32, f32)>
+    llvm.br ^bb3(%24, %25, %26, %27 : f32, f32, f32, f32)
   ^bb2:
-    %25 = llvm.add %14, %5 : i32
-    %26 = llvm.sub %a1, %25 : i32
-    %27 = llvm.icmp "slt" %8, %26 : i32
-    %28 = llvm.sext %25 : i32 to i64
-    %29 = llvm.getelementptr %a0[%28] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %30 = nvvm.ld %29 predicate(%27) {fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %31 = llvm.icmp "slt" %9, %26 : i32
-    %32 = nvvm.ld %29 predicate(%31) {offset = 4 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %33 = llvm.icmp "slt" %4, %26 : i32
-    %34 = nvvm.ld %29 predicate(%33) {offset = 8 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %35 = llvm.icmp "slt" %10, %26 : i32
-    %36 = nvvm.ld %29 predicate(%35) {offset = 12 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    llvm.br ^bb3(%30, %32, %34, %36 : f32, f32, f32, f32)
-  ^bb3(%37: f32, %38: f32, %39: f32, %40: f32):
-    %41 = llvm.mul %a2, %7 : i32
-    %42 = llvm.icmp "ult" %a2, %12 : i32
-    %43 = llvm.add %41, %5 : i32
-    %44 = llvm.sext %43 : i32 to i64
-    %45 = llvm.getelementptr %a0[%44] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    nvvm.st %45 values(%37, %38, %39, %40) predicate(%42) {space = "global"} : (!llvm.ptr<1>, f32, f32, f32, f32, i1) -> ()
+    %28 = llvm.add %17, %5 : i32
+    %29 = llvm.sub %a1, %28 : i32
+    %30 = llvm.icmp "slt" %8, %29 : i32
+    %31 = llvm.sext %28 : i32 to i64
+    %32 = llvm.getelementptr %a0[%31] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %33 = nvvm.ld %32 predicate(%30) {fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %34 = llvm.icmp "slt" %9, %29 : i32
+    %35 = nvvm.ld %32 predicate(%34) {offset = 4 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %36 = llvm.icmp "slt" %4, %29 : i32
+    %37 = nvvm.ld %32 predicate(%36) {offset = 8 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %38 = llvm.icmp "slt" %10, %29 : i32
+    %39 = nvvm.ld %32 predicate(%38) {offset = 12 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    llvm.br ^bb3(%33, %35, %37, %39 : f32, f32, f32, f32)
+  ^bb3(%40: f32, %41: f32, %42: f32, %43: f32):
+    %44 = llvm.mul %a2, %7 : i32
+    %45 = llvm.add %44, %5 : i32
+    %46 = llvm.sext %45 : i32 to i64
+    %47 = llvm.getelementptr %a0[%46] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    nvvm.st %47 values(%40, %41, %42, %43) predicate(%13) {space = "global"} : (!llvm.ptr<1>, f32, f32, f32, f32, i1) -> ()
     llvm.return
   }
 }

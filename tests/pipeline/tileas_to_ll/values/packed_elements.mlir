@@ -24,29 +24,29 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %5 = llvm.shl %3, %4 : i32
     %6 = llvm.mlir.constant(64 : i32) : i32
     %7 = llvm.mlir.constant(63 : i32) : i32
-    %8 = llvm.mlir.constant(1) : i64
-    %9 = llvm.mlir.constant(1 : i8) : i8
-    %10 = llvm.mlir.constant(2 : i8) : i8
-    %11 = llvm.mlir.constant(15 : i8) : i8
-    %12 = llvm.mlir.constant(4 : i8) : i8
-    %13 = llvm.mul %a2, %6 : i32
-    %14 = llvm.add %a1, %7 : i32
-    %15 = llvm.udiv %14, %6 : i32
-    %16 = llvm.icmp "ult" %a2, %15 : i32
-    %17 = llvm.add %13, %5 : i32
+    %8 = llvm.add %a1, %7 : i32
+    %9 = llvm.udiv %8, %6 : i32
+    %10 = llvm.icmp "ult" %a2, %9 : i32
+    %11 = llvm.mlir.constant(1) : i64
+    %12 = llvm.mlir.constant(1 : i8) : i8
+    %13 = llvm.mlir.constant(2 : i8) : i8
+    %14 = llvm.mlir.constant(15 : i8) : i8
+    %15 = llvm.mlir.constant(4 : i8) : i8
+    %16 = llvm.mul %a2, %6 : i32
+    %17 = llvm.add %16, %5 : i32
     %18 = llvm.sext %17 : i32 to i64
-    %19 = llvm.ashr %18, %8 : i64
+    %19 = llvm.ashr %18, %11 : i64
     %20 = llvm.trunc %18 : i64 to i8
-    %21 = llvm.and %20, %9 : i8
-    %22 = llvm.shl %21, %10 : i8
+    %21 = llvm.and %20, %12 : i8
+    %22 = llvm.shl %21, %13 : i8
     %23 = llvm.getelementptr %a0[%19] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-    %24 = nvvm.ld %23 predicate(%16) {fill = 0 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> i8
-    %25 = llvm.and %24, %11 : i8
-    %26 = llvm.lshr %24, %12 : i8
-    %27 = llvm.and %25, %11 : i8
-    %28 = llvm.shl %26, %12 : i8
+    %24 = nvvm.ld %23 predicate(%10) {fill = 0 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> i8
+    %25 = llvm.and %24, %14 : i8
+    %26 = llvm.lshr %24, %15 : i8
+    %27 = llvm.and %25, %14 : i8
+    %28 = llvm.shl %26, %15 : i8
     %29 = llvm.or %27, %28 : i8
-    nvvm.st %23 values(%29) predicate(%16) {space = "global"} : (!llvm.ptr<1>, i8, i1) -> ()
+    nvvm.st %23 values(%29) predicate(%10) {space = "global"} : (!llvm.ptr<1>, i8, i1) -> ()
     llvm.return
   }
 }

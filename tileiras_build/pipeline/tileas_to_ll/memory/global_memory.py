@@ -28,7 +28,7 @@ from ..values.packed_elements import load_packed, store_packed
 from .late_loads import LateLoads
 from .loaded_words import is_kept_in_words, joined, load_words
 from .positions import Positions
-from .tile_indices import TileIndices
+from .tile_indices import TileIndices, early
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView, view_of
 
@@ -176,7 +176,8 @@ class TileAddresses:
         size = self.view.memory.size(self.e, self.dim_map[dim], self.index_type)
         if dim != self.ragged[0] or (found := self._is_found()) is None:
             return size
-        return self.e.b.select(found, size, 0, self.index_type)
+        with early(self.e.b, found, size):
+            return self.e.b.select(found, size, 0, self.index_type)
 
     def elements_left(self, register: int, dim: int) -> Value | None:
         """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""

@@ -5,15 +5,29 @@ Indices are unsigned: one below zero is far past the end. What is asked of an in
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute
+from contextlib import AbstractContextManager, nullcontext
+
+from xdsl.ir import Attribute, Block
 
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import UMinOp
 from ...analysis.index_ranges import Check
 from ...shared.accessors import numbers_of
+from ..emission.builder import Builder
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
 from .views import TiledView
+
+
+def early(b: Builder, *operands: Value) -> AbstractContextManager[None]:
+    """Where to write what is computed of these values: at the start of the function, if they are known there."""
+    return b.in_prologue() if all(_is_early(b, operand) for operand in operands) else nullcontext()
+
+
+def _is_early(b: Builder, value: Value) -> bool:
+    if isinstance(value, int):
+        return True
+    return (value.owner if isinstance(value.owner, Block) else value.owner.parent) is b.prologue
 
 
 class TileIndices:
@@ -35,7 +49,9 @@ class TileIndices:
         """Whether the tile is one of the tensor's along a dimension; None where it always is."""
         if self.checks[dim] == Check.NONE:
             return None
-        return self.e.b.compare("ult", index, self._count(dim), self.type)
+        size = self.view.memory.sizes[self.view.type.dim_map[dim]]
+        with early(self.e.b, index, size):
+            return self.e.b.compare("ult", index, self._count(dim), self.type)
 
     def _at_most(self, index: Value, count: Value) -> Value:
         if isinstance(index, int) and isinstance(count, int):
