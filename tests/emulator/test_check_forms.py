@@ -90,6 +90,7 @@ TEXT = {
     ),
     "more memory than there is": (".local .b8 t[99999999999];", "99999999999 is more than"),
     "an initialiser that is none": (".global .b32 t = {=};", "cannot read the initialiser"),
+    "a list of labels that is none": ("brx.idx r0, nowhere;", "unknown list of labels"),
     "a function in a function": (".func f();\n}", "a function inside of k"),
     "a register of no type": (".reg;", "unknown register type"),
 }

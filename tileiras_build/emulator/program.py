@@ -27,7 +27,7 @@ from .live_registers import LiveRegisters
 from .memory import PARAM_WINDOW
 from .operands import mask, results_of, slots_of, sources_of
 from .parse import MOST_BYTES, parse
-from .syntax import Address, Function, Instruction, Name, Register, Variable
+from .syntax import Address, Function, Instruction, Name, Register, Variable, Vector
 from .translations import Translations
 from .turns import turns_of
 
@@ -263,6 +263,8 @@ class Program:
             listed = ins.args[1]
             if isinstance(listed, Name):
                 listed = self.lookup(listed)
+            if not isinstance(listed, Vector):
+                raise PtxSyntaxError(f"line {ins.line}: unknown list of labels: {ins.text}")
             self.targets[id(ins)] = [self.label(n, place, ins) for n in listed.items]
 
     def label(self, name, place: dict, ins) -> int:
