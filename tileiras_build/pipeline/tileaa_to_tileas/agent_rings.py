@@ -142,7 +142,7 @@ class Ring:
                 box = given(tensor_box(*found, analysis))
                 fetches.append(Fetch(index, *found, box))
         loops, copies = given(loops_around(product)), scale_copies(product)
-        loads = {fetch.load: fetch for fetch in fetches}
+        loads: dict[Operation, Fetch] = {fetch.load: fetch for fetch in fetches}
         return cls(product, fetches, loops, choices_around_loops(product), loads=loads, copies=copies)
 
     @property
