@@ -54,70 +54,70 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %23 = llvm.mlir.constant(31 : i32) : i32
     %24 = llvm.mlir.constant(63 : i32) : i32
     %25 = llvm.mlir.constant(64 : i32) : i32
-    %26 = llvm.mlir.constant(1073741824 : i32) : i32
-    %27 = llvm.sext %a3 : i32 to i64
+    %26 = llvm.icmp "ne" %a1, %3 : i32
+    %27 = llvm.icmp "ne" %a2, %3 : i32
+    %28 = llvm.and %26, %27 : i1
+    %29 = llvm.mlir.constant(1073741824 : i32) : i32
+    %30 = llvm.select %28, %3, %29 : i1, i32
+    %31 = llvm.sext %a3 : i32 to i64
     llvm.cond_br %4, ^bb1, ^bb2
   ^bb1:
-    %28 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %29 = builtin.unrealized_conversion_cast %28 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %30 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %31 = builtin.unrealized_conversion_cast %7 : i32 to index
-    nvgpu.mbarrier.init %29[%30], %31 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %32 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %32 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
     %33 = builtin.unrealized_conversion_cast %32 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %33[%30], %31 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %34 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %35 = builtin.unrealized_conversion_cast %34 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %36 = builtin.unrealized_conversion_cast %10 : i32 to index
-    nvgpu.mbarrier.init %35[%30], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %37 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %38[%30], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %34 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %35 = builtin.unrealized_conversion_cast %7 : i32 to index
+    nvgpu.mbarrier.init %33[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %37 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %37[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %38 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %39 = builtin.unrealized_conversion_cast %38 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %40 = builtin.unrealized_conversion_cast %10 : i32 to index
+    nvgpu.mbarrier.init %39[%34], %40 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %41 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %42 = builtin.unrealized_conversion_cast %41 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %42[%34], %40 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
     llvm.cond_br %17, ^bb3, ^bb8
   ^bb3:
-    %39 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
-    %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %40, ^bb4, ^bb7
+    %43 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
+    %44 = llvm.extractvalue %43[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %44, ^bb4, ^bb7
   ^bb4:
     nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
-    %41 = llvm.add %19, %20 : i32
-    %42 = llvm.add %41, %21 : i32
-    %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
-    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %45 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %46 = builtin.unrealized_conversion_cast %7 : i32 to i1
+    %45 = llvm.add %19, %20 : i32
+    %46 = llvm.add %45, %21 : i32
+    %47 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
+    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %49 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %50 = builtin.unrealized_conversion_cast %7 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %47 = nvgpu.mbarrier.try_wait.parity %44[%45], %46 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %47, ^bb6, ^bb5
+    %51 = nvgpu.mbarrier.try_wait.parity %48[%49], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %51, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    %48 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
-    %49 = builtin.unrealized_conversion_cast %48 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %50 = builtin.unrealized_conversion_cast %22 : i32 to index
-    nvgpu.mbarrier.arrive.expect_tx %49[%45], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %51 = llvm.add %a2, %23 : i32
-    %52 = llvm.udiv %51, %14 : i32
-    %53 = nvvm.intr.umin %a1, %52 : i32
-    %54 = llvm.mul %53, %14 : i32
-    %55 = llvm.add %a1, %24 : i32
-    %56 = llvm.udiv %55, %25 : i32
-    %57 = nvvm.intr.umin %a4, %56 : i32
-    %58 = llvm.mul %57, %25 : i32
-    %59 = llvm.icmp "ne" %a1, %3 : i32
-    %60 = llvm.icmp "ne" %a2, %3 : i32
-    %61 = llvm.and %59, %60 : i1
-    %62 = llvm.select %61, %3, %26 : i1, i32
-    %63 = llvm.add %58, %62 : i32
+    %52 = llvm.inttoptr %45 : i32 to !llvm.ptr<3>
+    %53 = builtin.unrealized_conversion_cast %52 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %54 = builtin.unrealized_conversion_cast %22 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %53[%49], %54 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %55 = llvm.add %a2, %23 : i32
+    %56 = llvm.udiv %55, %14 : i32
+    %57 = nvvm.intr.umin %a1, %56 : i32
+    %58 = llvm.mul %57, %14 : i32
+    %59 = llvm.add %a1, %24 : i32
+    %60 = llvm.udiv %59, %25 : i32
+    %61 = nvvm.intr.umin %a4, %60 : i32
+    %62 = llvm.mul %61, %25 : i32
+    %63 = llvm.add %62, %30 : i32
     %64 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
     %65 = builtin.unrealized_conversion_cast %64 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
-    %66 = builtin.unrealized_conversion_cast %54 : i32 to index
+    %66 = builtin.unrealized_conversion_cast %58 : i32 to index
     %67 = builtin.unrealized_conversion_cast %63 : i32 to index
-    nvgpu.tma.async.load %0[%66, %67], %49[%45] to %65 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
+    nvgpu.tma.async.load %0[%66, %67], %53[%49] to %65 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
     llvm.br ^bb11
   ^bb7:
     llvm.br ^bb11
@@ -183,33 +183,33 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %23 = llvm.icmp "eq" %21, %19 : i32
     %24 = llvm.mlir.constant(-1 : i32) : i32
     %25 = llvm.mlir.constant(7 : i32) : i32
-    %26 = llvm.sext %a3 : i32 to i64
+    %26 = llvm.icmp "ne" %a1, %19 : i32
+    %27 = llvm.icmp "ne" %a2, %19 : i32
+    %28 = llvm.and %26, %27 : i1
+    %29 = llvm.sext %a3 : i32 to i64
     gpu.barrier
-    %27 = llvm.bitcast %a5 : f32 to i32
-    cute_nvgpu.arch.copy.stsm %18 registers(%27, %27) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
+    %30 = llvm.bitcast %a5 : f32 to i32
+    cute_nvgpu.arch.copy.stsm %18 registers(%30, %30) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
     nvvm.fence.proxy.async {shared}
     gpu.barrier
     llvm.cond_br %23, ^bb1, ^bb6
   ^bb1:
-    %28 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %29 = llvm.extractvalue %28[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %29, ^bb2, ^bb5
+    %31 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %32 = llvm.extractvalue %31[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %32, ^bb2, ^bb5
   ^bb2:
-    %30 = llvm.add %a2, %3 : i32
-    %31 = llvm.udiv %30, %20 : i32
-    %32 = nvvm.intr.umin %a4, %31 : i32
-    %33 = llvm.mul %32, %20 : i32
-    %34 = llvm.add %a1, %25 : i32
-    %35 = llvm.udiv %34, %13 : i32
-    %36 = nvvm.intr.umin %a4, %35 : i32
-    %37 = llvm.mul %36, %13 : i32
-    %38 = llvm.icmp "ne" %a1, %19 : i32
-    %39 = llvm.icmp "ne" %a2, %19 : i32
-    %40 = llvm.and %38, %39 : i1
-    llvm.cond_br %40, ^bb3, ^bb4
+    %33 = llvm.add %a2, %3 : i32
+    %34 = llvm.udiv %33, %20 : i32
+    %35 = nvvm.intr.umin %a4, %34 : i32
+    %36 = llvm.mul %35, %20 : i32
+    %37 = llvm.add %a1, %25 : i32
+    %38 = llvm.udiv %37, %13 : i32
+    %39 = nvvm.intr.umin %a4, %38 : i32
+    %40 = llvm.mul %39, %13 : i32
+    llvm.cond_br %28, ^bb3, ^bb4
   ^bb3:
-    %41 = builtin.unrealized_conversion_cast %33 : i32 to index
-    %42 = builtin.unrealized_conversion_cast %37 : i32 to index
+    %41 = builtin.unrealized_conversion_cast %36 : i32 to index
+    %42 = builtin.unrealized_conversion_cast %40 : i32 to index
     %43 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
     %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
     nvgpu.tma.async.store %44 to %0[%41, %42] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>

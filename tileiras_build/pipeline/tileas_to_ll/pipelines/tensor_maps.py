@@ -30,7 +30,7 @@ from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import store_registers
-from ..memory.tile_indices import TileIndices
+from ..memory.tile_indices import TileIndices, early
 from ..memory.views import TiledView, view_of
 from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .async_copies import stage_address
@@ -69,7 +69,9 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = _starts(e, op, view, tile_dims)
     if (filled := _has_elements(e, view)) is not None:
-        starts[-1] = e.b.add(starts[-1], e.b.select(filled, 0, BEYOND, I32))
+        with early(e.b, filled):
+            beyond = e.b.select(filled, 0, BEYOND, I32)
+        starts[-1] = e.b.add(starts[-1], beyond)
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
@@ -155,7 +157,8 @@ def _starts(e: KernelEmitter, op: TableOperation, view: TiledView, dims: Sequenc
 def _has_elements(e: KernelEmitter, view: TiledView) -> Value | None:
     """Whether no extent of the tensor is 0, which is 1 for the tensor map; None where that is known."""
     sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
-    return e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
+    with early(e.b, *sizes):
+        return e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
 
 
 def emit_async_tma_store_wait(e: KernelEmitter, op: TableOperation) -> None:
