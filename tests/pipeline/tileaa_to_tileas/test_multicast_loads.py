@@ -23,7 +23,9 @@ def loads(name, sm):
     """(dimension shared or None, box, fastest dimension first) of the loads, in the order of the program."""
     text = compiled(KERNELS, name, sm).tileas
     boxes = dict(re.findall(r"(%\d+) = nv_tileas.make_tiled_tma_desc .*?box = array<i64: ([\d, ]*)>", text))
-    found = re.findall(r"tiled_tma_load %\d+, (%\d+), .*? \{(?:multicast = (\d) : i32)?", text)
+    found = re.findall(
+        r"tiled_tma_load %\d+, (%\d+), .*? \{(?:index_checks = array<.*?>, )?(?:multicast = (\d) : i32)?", text
+    )
     return [(int(dim) if dim else None, [int(extent) for extent in boxes[desc].split(",")]) for desc, dim in found]
 
 
