@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_counted_loop, is_entry, is_loop
 from ...dialects.ir import walk
@@ -29,7 +30,7 @@ from ..analysis.kinds import is_tile
 from ..analysis.operand_chains import is_inside
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.accessors import row, tile_type, type_of
+from ..shared.accessors import row, type_of
 from .inserted import Insert, binary, insert_before, inserter
 from .prove_indices import ACCESSES
 from .scaled_indices import GetTileCountOp, checks_of
@@ -83,7 +84,7 @@ def _is_counter(index: SSAValue, loop: TableOperation) -> bool:
 
 def _is_small(loop: Operation) -> bool:
     tiles = [result for op in walk(loop) for result in op.results if is_tile(result)]
-    return sum(tile_type(tile).encoding.data.num_registers for tile in tiles) <= MOST_VALUES
+    return sum(layout_of(tile).num_registers for tile in tiles) <= MOST_VALUES
 
 
 # ---- the two loops -------------------------------------------------------------------------------
@@ -94,9 +95,9 @@ def _version(loop: TableOperation, accesses: list[TableOperation]) -> None:
     for other in others:
         first = insert(binary(arith.AndIOp, first, other))
     unchecked = loop.clone()
-    for op, other in zip(walk(loop), walk(unchecked), strict=True):
+    for op, copy in zip(walk(loop), walk(unchecked), strict=True):
         if op in accesses:
-            row(other).index_checks = [Check.NONE] * len(row(other).coords)
+            row(copy).index_checks = [Check.NONE] * len(row(copy).coords)
     _choose(first, unchecked, loop)
 
 
