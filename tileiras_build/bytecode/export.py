@@ -139,11 +139,15 @@ def _isolated(folder: str):
 
 def _hidden_by(folder: str) -> list[str]:
     """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
-    entries = [Path(folder, entry) for entry in os.listdir(folder)]
-    first = {entry.stem for entry in entries if entry.suffix == ".py" or (entry / "__init__.py").is_file()}
+    with os.scandir(folder) as entries:
+        is_folder = {entry.name: entry.is_dir() for entry in entries}
+    packages = {name for name in is_folder if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
+    files = {name.removesuffix(".py") for name in is_folder if name.endswith(".py")}
+    first = (files | packages) - {_own_package}
+    last = {name for name in is_folder if is_folder[name]} - first
     tops = {name: name.partition(".")[0] for name in sys.modules}
     return [
-        name for name, top in tops.items() if top in first - {_own_package} or _is_sibling(sys.modules[name], folder)
+        name for name, top in tops.items() if top in first or top in last and _is_sibling(sys.modules[name], folder)
     ]
 
 

@@ -6,6 +6,7 @@ process (environment, folders, settings, caches of libraries) reaches no other.
 
 from __future__ import annotations
 
+import importlib
 import linecache
 import os
 import sys
@@ -19,9 +20,15 @@ from ..reads.looking import is_installed, is_standard
 from ..reads.places import Places
 from ..reads.record import Watched
 from ..reads.system_reads import SystemReads
-from ..reads.watch import ReadsChanged, install
+from ..reads.watch import ReadsChanged, Watch, install
 from .answers import describe_exit
 from .fork_call import call_in_fork
+
+# What every export of cuTile Python imports, some of it at its first kernel.
+_FRONT_END = (
+    *("numpy", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
+    *("tileiras_build.bytecode.export", "tileiras_build.cases"),
+)
 
 
 def call(function: str, root: str, *arguments: object) -> Watched:
@@ -32,11 +39,37 @@ def call(function: str, root: str, *arguments: object) -> Watched:
     use_certain_code()
     watch, places = install(), Places(root)
     run = load(function)
+    if any(isinstance(argument, str) and _names_front_end(argument) for argument in arguments):
+        _import_front_end(watch)
     watch.prepare(places)
     signals = watch.signals
     system = SystemReads(lambda: signals.is_silent, lambda: signals.tolerates_runs)
     made = call_in_fork(partial(_call, run, places, arguments), system.see)
     return Watched(made.files, system.add_to(made.record, places), made.remarks)
+
+
+def _names_front_end(path: str) -> bool:
+    """Whether a file of Python speaks of cuTile, which then is better imported once, before the fork, than in each."""
+    if not path.endswith(".py"):
+        return False
+    try:
+        with open(path, "rb") as stream:
+            return b"cuda.tile" in stream.read()
+    except OSError:
+        return False
+
+
+def _import_front_end(watch: Watch) -> None:
+    if sys.modules.keys() >= set(_FRONT_END):
+        return
+    watch.load()
+    try:
+        for name in _FRONT_END:
+            importlib.import_module(name)
+    except Exception:
+        pass  # the file's own import says it
+    finally:
+        watch.loaded()
 
 
 def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple) -> Watched:

@@ -121,6 +121,7 @@ class Watch:
         self.active = self._loading = False
         self._own: dict[_Key, Stamp | str | None] = {}
         self._kept: dict[_Key, Stamp | str | None] = {}
+        self._kept_reads: dict[_Key, Read] = {}
         self._early: dict[str, str] = {}
         self._made: set[str] = set()
         self._changeable: set[str] = set()
@@ -199,7 +200,9 @@ class Watch:
         now = time.monotonic()
         if self._written[0] != len(self._kept):
             self._checked = now
-            reads = [self._read(looking, *item) for item in sorted(self._kept.items(), key=_key)]
+            for key in self._kept.keys() - self._kept_reads.keys():
+                self._kept_reads[key] = self._read(looking, key, self._kept[key])
+            reads = [self._kept_reads[key] for key in sorted(self._kept)]
             self._written = len(reads), render_block(_renamed(read, places) for read in reads)
         elif now - self._checked > _LOOK_AGAIN:
             self._checked = now
