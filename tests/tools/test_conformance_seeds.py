@@ -1,6 +1,7 @@
 """tools/conformance_seeds.py: rows and marks are read strictly, and the page in docs/ is the one they make."""
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from tools.conformance_seeds import (
     CLASSES,
     PAGE,
     Mark,
+    Quote,
     Row,
     misplaced,
     read_marks,
@@ -26,6 +28,7 @@ DOCUMENTS = {
     "nvgpu-gpu-to-nvvm",
     "target-and-debug-info",
 }
+TEXTS = Path(__file__).resolve().parents[3] / "shared/seeds"
 
 
 def test_the_page_is_current():
@@ -84,18 +87,27 @@ def test_every_statement_has_rows():
         assert all(key in shown or rows[key].not_ours or rows[key].deviates for key in keys), place
 
 
-def test_statements_are_quoted_by_the_words_that_they_begin_with():
+def test_every_statement_is_quoted_by_the_words_that_it_begins_with():
     quotes = read_quotes()
-    assert len(quotes) > 250 and quotes.keys() <= read_statements().keys()
-    assert all(words == words.strip() and 2 < len(words) <= 64 for words in quotes.values())
+    assert list(quotes) == list(read_statements())
+    for place, quote in quotes.items():
+        assert quote.words == quote.words.strip() and 2 < len(quote.words) <= 64, place
 
 
-def test_a_quote_stands_behind_the_one_before(tmp_path):
+@pytest.mark.skipif(not TEXTS.is_dir(), reason="the documents are not beside the project")
+def test_every_quote_stands_in_its_document():
+    assert list(misplaced(read_quotes(), TEXTS)) == []
+
+
+def test_a_quote_stands_behind_the_one_before_or_says_that_it_does_not(tmp_path):
     (tmp_path / "d.txt").write_text("First this. Then that, and more.\n")
-    right = {("d", 1): "First this", ("d", 3): "Then that", ("d", 4): "Then that, and"}
+    right = {("d", 1): Quote("Then that"), ("d", 3): Quote("Then that, and"), ("d", 4): Quote("First this", back=True)}
     assert list(misplaced(right, tmp_path)) == []
-    wrong = {("d", 1): "Then that", ("d", 2): "First this"}
-    assert list(misplaced(wrong, tmp_path)) == ["d 2: 'First this' does not stand behind the statement before"]
+    wrong = {("d", 1): Quote("Then that"), ("d", 2): Quote("First this"), ("d", 3): Quote("more", back=True)}
+    assert list(misplaced(wrong, tmp_path)) == [
+        "d 2: 'First this' does not stand behind the statement before",
+        "d 3: 'more' does not stand before the statement before",
+    ]
 
 
 def test_every_row_of_ours_says_what_runs_it():
