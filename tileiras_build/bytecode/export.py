@@ -128,13 +128,17 @@ def _isolated(folder: str):
     try:
         yield
     finally:
-        sys.meta_path.remove(first)
-        sys.meta_path.remove(last)
+        _forget_finders(first, last)
         # Paths of a namespace are looked up in its parent: all are asked before any goes.
         made = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
         for name in made:
             del sys.modules[name]
         sys.modules.update(hidden)
+
+
+def _forget_finders(*finders: _SiblingFinder) -> None:
+    """The file may have removed them, or all, itself."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in finders]
 
 
 def _hidden_by(folder: str) -> list[str]:
@@ -271,7 +275,7 @@ def _as_package(package: str, top: str, folder: str):
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        _forget_finders(finder)
         for name in [name for name in sys.modules if name.partition(".")[0] == root]:
             del sys.modules[name]
 

@@ -32,6 +32,8 @@ _TYPES = ((stat.S_ISREG, "file"), (stat.S_ISDIR, FOLDER))
 
 # The originals: a watched process replaces those of ``os`` by ones that tell.
 _stat, _lstat, _listdir, _scandir, _readlink = os.stat, os.lstat, os.listdir, os.scandir, os.readlink
+# So may the program that it runs.
+_open, _dumps, _sha256, _file_digest = open, json.dumps, hashlib.sha256, hashlib.file_digest
 
 
 def stamp(path: str) -> Stamp | None:
@@ -41,6 +43,14 @@ def stamp(path: str) -> Stamp | None:
     except (OSError, ValueError):
         return None
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
+
+
+def type_of(path: str, follows: bool = True) -> str:
+    """Whether there is a file or a folder; of a link itself where it is not followed."""
+    try:
+        return _type_of((_stat if follows else _lstat)(path).st_mode)
+    except (OSError, ValueError):
+        return ABSENT
 
 
 def is_leaving(name: str) -> bool:
@@ -215,15 +225,15 @@ def _environment() -> dict[str, str]:
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value).encode(errors="surrogateescape")).hexdigest()
+    return _sha256(_dumps(value).encode(errors="surrogateescape")).hexdigest()
 
 
 def _digest_of(path: str, mode: int) -> str:
     if not stat.S_ISREG(mode):
         return _type_of(mode)
     try:
-        with open(path, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        with _open(path, "rb") as stream:
+            return _file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         return f"unreadable: {error.errno}"
 

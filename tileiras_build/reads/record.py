@@ -15,6 +15,7 @@ from functools import lru_cache
 from .looking import Looking, Stamp
 
 VERSION = 1
+_dumps = json.dumps  # the program may replace it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Record:
     def to_bytes(self) -> bytes:
         """The text of the record."""
         head = {"version": VERSION, "unfollowed": self.unfollowed, "reads": [read.to_json() for read in self.reads]}
-        return f"{json.dumps(head)}\n{self.libraries}\n".encode()
+        return f"{_dumps(head)}\n{self.libraries}\n".encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Record | None:
@@ -103,7 +104,7 @@ class Watched:
 
 def render_block(reads: Iterable[Read]) -> str:
     """The text of ``Record.libraries``."""
-    return json.dumps([read.to_json() for read in reads])
+    return _dumps([read.to_json() for read in reads])
 
 
 @lru_cache(maxsize=64)
@@ -117,7 +118,7 @@ def _states_of_block(block: str) -> str:
 
 
 def _states(reads: Iterable[Read]) -> str:
-    return json.dumps([(read.kind, read.name, read.state) for read in reads])
+    return _dumps([(read.kind, read.name, read.state) for read in reads])
 
 
 class Comparison:

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 
-from .looking import Looking, Stamp, is_installed, is_standard, stamp
+from .looking import ABSENT, Looking, Stamp, is_installed, is_standard, stamp, type_of
 from .places import Places
 from .record import Read, Record, describe, render_block
 
@@ -347,11 +347,11 @@ class Watch:
 
     def _is_file(self, name: str) -> bool:
         with self.aside():
-            return os.path.isfile(name)
+            return type_of(name) == "file"
 
     def _exists(self, name: str) -> bool:
         with self.aside():
-            return os.path.lexists(name)
+            return type_of(name, follows=False) != ABSENT
 
     def _executes(self, code: object) -> None:
         """Code of the program's, whose names tell what it may ask without an event."""
