@@ -122,7 +122,7 @@ def _read_all(files: list[int], deadline: float, words: list[str]) -> list[bytes
 
 
 def _text(data: bytes) -> str:
-    return io.TextIOWrapper(io.BytesIO(data)).read()
+    return io.TextIOWrapper(io.BytesIO(data), errors="surrogateescape").read()  # names that are no text
 
 
 # ---- the process that forks ----------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from tests.package_copy import copy_package
 from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.scons_tool.test_caching import artifacts
 from tests.scons_tool.unusual_ways_to_read import UNUSUAL_WAYS
+from tests.scons_tool.ways_of_libraries import LIBRARY_WAYS
 from tests.scons_tool.ways_to_change import WAYS as USUAL_WAYS
 from tests.scons_tool.ways_to_change import Way, in_place, renamed, write
 
@@ -26,13 +27,14 @@ PROGRAMS = SCONSTRUCT.replace("fake_stages.TABLE", "fake_stages.PROGRAM_TABLE").
     'sorted(Glob("*.tilebc") + Glob("*.py"), key=str)', 'sorted(Glob("*/k.py"), key=str)'
 )
 CASE = "from tileiras_build.bytecode.export import Case\nCASES = [Case({name!r}, None, ())]\n"
-WAYS = USUAL_WAYS | UNUSUAL_WAYS
+WAYS = USUAL_WAYS | UNUSUAL_WAYS | LIBRARY_WAYS
 UNKEPT = (
     "another program's output",
     "/proc/self/cwd",
     "getenv of C",
     "a process of its own",
     "a hard link that it makes",
+    "a tree that it copies",
 )
 ROW = {name: f"w{number:03}" for number, name in enumerate([*WAYS, "nothing"])}
 

@@ -144,7 +144,7 @@ def _forget_finders(*finders: _SiblingFinder) -> None:
 def _hidden_by(folder: str) -> list[str]:
     """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
     with os.scandir(folder) as entries:
-        is_folder = {entry.name: entry.is_dir() for entry in entries}
+        is_folder = {entry.name: _is_folder(entry) for entry in entries}
     packages = {name for name in is_folder if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
     files = {name.removesuffix(".py") for name in is_folder if name.endswith(".py")}
     first = (files | packages) - {_own_package}
@@ -153,6 +153,14 @@ def _hidden_by(folder: str) -> list[str]:
     return [
         name for name, top in tops.items() if top in first or top in last and _is_sibling(sys.modules[name], folder)
     ]
+
+
+def _is_folder(entry: os.DirEntry) -> bool:
+    """Whether it is a folder; a link that leads to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _is_sibling(module: types.ModuleType, folder: str) -> bool:

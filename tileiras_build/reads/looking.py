@@ -23,12 +23,12 @@ from .terminal import TERMINAL
 _LEAVINGS = re.compile(r"__pycache__|\.sconsign(\.(dblite|tmp))*|\.up_to_date-[0-9a-f]{16}")
 # Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "TILEIRAS_EMULATOR_JOBS": "1"}
-ABSENT, FOLDER, SPECIAL = "", "folder", "special"
+ABSENT, FILE, FOLDER, LINK, SPECIAL = "", "file", "folder", "link", "special"
 Stamp = tuple[int, int, int, int, int]
 _Known = tuple[Stamp, str] | None
 
 _SUFFIXES, _DISTRIBUTIONS = (".py", ".pyc", ".so"), (".dist-info", ".egg-info")
-_TYPES = ((stat.S_ISREG, "file"), (stat.S_ISDIR, FOLDER))
+_TYPES = ((stat.S_ISREG, FILE), (stat.S_ISDIR, FOLDER), (stat.S_ISLNK, LINK))
 
 # The originals: a watched process replaces those of ``os`` by ones that tell.
 _stat, _lstat, _listdir, _scandir, _readlink = os.stat, os.lstat, os.listdir, os.scandir, os.readlink
@@ -43,6 +43,27 @@ def stamp(path: str) -> Stamp | None:
     except (OSError, ValueError):
         return None
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
+
+
+def absolute(path: str, folder: str = "", links: list[str] | None = None) -> str:
+    """``path`` in ``folder`` (the working folder) without dots; two dots behind a link lead to the folder of its target.
+
+    Such links are added to ``links``.
+    """
+    whole = os.path.join(folder or os.getcwd(), path)
+    if os.pardir not in whole.split(os.sep):
+        return os.path.normpath(whole)
+    found = os.sep
+    for part in whole.split(os.sep):
+        if part == os.pardir:
+            if type_of(found, follows=False) == LINK:
+                if links is not None:
+                    links.append(found)
+                found = os.path.realpath(found)
+            found = os.path.dirname(found)
+        elif part not in ("", os.curdir):
+            found = os.path.join(found, part)
+    return found
 
 
 def type_of(path: str, follows: bool = True) -> str:

@@ -20,6 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from .looking import absolute
+
 
 class Kind(Enum):
     """What a call does with the file that it names."""
@@ -253,10 +255,10 @@ class Listener:
             return os.devnull
         name = os.fsdecode(data.partition(b"\0")[0])
         if os.path.isabs(name):
-            return os.path.normpath(name)
+            return absolute(name)
         at = _AT_CWD if folder < 0 else _signed(arguments[folder])
         base = _target(process, "cwd" if at == _AT_CWD else f"fd/{at}")
-        return None if base is None else os.path.normpath(os.path.join(base, name))
+        return None if base is None else absolute(name, base)
 
     def _socket(self, process: int, address: int) -> str | None:
         """The path of a socket of this machine; None for any other."""

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 
-from .looking import ABSENT, Looking, Stamp, is_installed, is_standard, stamp, type_of
+from .looking import ABSENT, FILE, Looking, Stamp, absolute, is_installed, is_standard, stamp, type_of
 from .places import Places
 from .record import Read, Record, describe, render_block
 
@@ -264,7 +264,7 @@ class Watch:
         """The program asks about ``path``."""
         if not self.active:
             return
-        name = self._behind_own_links(os.path.abspath(path))
+        name = self._behind_own_links(self._absolute(path))
         if name.startswith(_DEVICES):
             if not name.startswith(_HARMLESS) or _ELSEWHERE.match(name):
                 self._unfollowed[f"it reads {name}"] = None
@@ -277,7 +277,10 @@ class Watch:
             return True
         if os.path.splitext(folder)[1] and self._is_file(folder):
             self.file(folder)  # an archive
-        return bool(self._note("candidates", f"{os.path.abspath(folder)}//{module}"))
+        path = os.path.abspath(folder)
+        found = self._note("candidates", f"{path}//{module}")
+        # A folder alone is a part of a package whose other parts may lie anywhere.
+        return bool(found) and (found != module or self._has_first_file(os.path.join(path, module)))
 
     def precede(self, folder: str) -> None:
         """Modules of ``folder`` come before installed ones and Python's own."""
@@ -318,7 +321,7 @@ class Watch:
     def _opened(self, path: int | _Path, mode: object, flags: int) -> None:
         if isinstance(path, int):
             return
-        name = os.path.abspath(os.fsdecode(path))
+        name = self._absolute(os.fsdecode(path))
         if not flags & _WRITE:
             self.file(name)
             return
@@ -336,8 +339,8 @@ class Watch:
 
     def _makes(self, event: str, arguments: tuple) -> None:
         """Something new appears, unless something is there."""
-        name = os.path.abspath(os.fsdecode(arguments[_MAKING[event]]))
-        source = os.path.abspath(os.fsdecode(arguments[0]))
+        name = self._absolute(os.fsdecode(arguments[_MAKING[event]]))
+        source = self._absolute(os.fsdecode(arguments[0]))
         if event in ("os.link", "os.rename") and not self._is_own(source):
             self._unfollowed[f"it gives another name to {source}"] = None
         if self._exists(name) and event != "os.rename":
@@ -345,9 +348,24 @@ class Watch:
         else:
             self._made.add(name)
 
+    def _absolute(self, path: str) -> str:
+        """The path without dots; links before two dots decide what it is."""
+        if os.pardir not in path:
+            return os.path.abspath(path)
+        links: list[str] = []
+        with self.aside():
+            name = absolute(path, links=links)
+        for link in links:
+            self.link(link)
+        return name
+
     def _is_file(self, name: str) -> bool:
         with self.aside():
-            return type_of(name) == "file"
+            return type_of(name) == FILE
+
+    def _has_first_file(self, folder: str) -> bool:
+        """Whether a package is a folder with an ``__init__``, which is looked for in every folder of its name."""
+        return bool(self._note("candidates", f"{folder}//__init__"))
 
     def _exists(self, name: str) -> bool:
         with self.aside():
@@ -370,7 +388,7 @@ class Watch:
         caller = sys._getframe(2).f_code.co_filename
         if isinstance(path, int) or "importlib._bootstrap" in caller:
             return  # what importlib looks for is told by ``search``
-        folder = os.path.abspath(os.fsdecode(path or "."))
+        folder = self._absolute(os.fsdecode(path or "."))
         self.file(folder, "distributions" if caller.endswith(_METADATA) else "names")
 
     def _note(self, kind: str, name: str) -> Stamp | str | None:
