@@ -5,6 +5,7 @@ Each file of ``awkward_files.py`` first writes down what it sees of all that the
 
 import ast
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from tests.scons_tool.test_nothing_stale import CASE, PROGRAMS
 from tileiras_build.server import look
 
 ONLOOKER = "nothing"
+UNKEPT = ("a child",)
 FILES = AWKWARD | {ONLOOKER: Awkward("", "None")}
 ROW = {name: f"w{number:03}" for number, name in enumerate(FILES)}
 # What every file sees; a module of the project's own, which each has anew.
@@ -42,6 +44,8 @@ def seen():
 class Files(Project):
     """A project with a folder for each of some kernel files, in this order."""
 
+    found: list[str]  # how many steps the last build has taken from the cache
+
     def __init__(self, folder: Path, names: list[str]):
         self.folder = folder
         folder.mkdir(exist_ok=True)
@@ -55,8 +59,10 @@ class Files(Project):
 
     def made(self, *arguments: str, **environment: str) -> dict[str, str]:
         """The artifacts of a build, by kernel and suffix."""
-        done = self.run("build/tilebc", *arguments, sm="90", **environment)
+        # A variable that differs between checkouts is another export.
+        done = self.run("build/tilebc", *arguments, sm="90", **{"TILEIRAS_DUMP": ""} | environment)
         assert done.returncode == 0, done.stdout + done.stderr
+        self.found = re.findall(r"^cache .*: (\d+) of", done.stdout, re.MULTILINE)
         return {Path(path).name: digest for path, digest in artifacts(self).items()}
 
     def seen(self, name: str) -> list:
@@ -94,9 +100,11 @@ def _builds() -> dict:
     made["one worker"] = first.made("-j1", cache)
     made["seen"] = {name: first.seen(name) for name in FILES}
     made["two workers, shuffled"] = Files(folder / "second", _shuffled(1)).made("-j2")
-    made["from the cache"] = Files(folder / "third", _shuffled(2)).made("-j2", cache)
+    third = Files(folder / "third", list(FILES))
+    made["from the cache"] = third.made("-j2", cache)
+    made["found"] = third.found
     with _server(alone, shared_folder()) as environment:
-        made["a server, shuffled"] = Files(folder / "fourth", _shuffled(3)).made("-j1", **environment)
+        made["a server, shuffled"] = Files(folder / "fourth", _shuffled(2)).made("-j1", **environment)
         assert sum(server.requests for server in look.find_servers()) > 1
     return made
 
@@ -133,3 +141,7 @@ def test_a_file_has_the_same_bytes(builds, name):
 
 def test_a_file_alone_has_the_bytes_that_it_has_among_others(builds):
     assert builds["alone"].items() <= builds["one worker"].items()
+
+
+def test_what_can_be_followed_comes_from_the_cache(builds):
+    assert builds["found"] == [str(len(FILES) - len(UNKEPT))]
