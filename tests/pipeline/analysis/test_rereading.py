@@ -15,7 +15,8 @@ KERNELS = Path(__file__).with_name("reread_kernels.py")
 
 @pytest.mark.parametrize("name, readings", [
     ("scaled", [Reading.ONCE, Reading.UNKNOWN, Reading.BY_ALL]),
-    ("in_place", [Reading.UNKNOWN, Reading.UNKNOWN]),
+    # The loop is there twice: with and without checks of its indices.
+    ("in_place", [Reading.UNKNOWN, Reading.UNKNOWN, Reading.UNKNOWN]),
 ])  # fmt: skip
 def test_who_reads(name, readings):
     [kernel] = scheduled_case(KERNELS, name, "sm_90").body.block.ops

@@ -56,6 +56,31 @@ gpu.module @m {
   }
 }
 
+// ---- get_gives_the_address
+// seed: nvgpu-gpu-to-nvvm mbarrier-space
+!bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+!bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>
+gpu.module @m {
+  gpu.func @k(%a: !bar, %b: !bars, %i: index, %o: !llvm.ptr<1>) kernel {
+    %0 = nvgpu.mbarrier.get %a[%i] : !bar -> i32
+    %1 = nvgpu.mbarrier.get %b[%i] : !bars -> i64
+    llvm.store %0, %o : i32, !llvm.ptr<1>
+    llvm.store %1, %o : i64, !llvm.ptr<1>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%a: !llvm.ptr<3>, %b: !llvm.ptr<3>, %i: i64, %o: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.ptrtoint %a : !llvm.ptr<3> to i32
+    %1 = llvm.getelementptr %b[%i] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i64
+    %2 = llvm.ptrtoint %1 : !llvm.ptr<3> to i64
+    llvm.store %0, %o : i32, !llvm.ptr<1>
+    llvm.store %2, %o : i64, !llvm.ptr<1>
+    llvm.return
+  }
+}
+
 // ---- arrive_forms
 // seed: nvgpu-gpu-to-nvvm mbarrier-arrive mbarrier-expect-tx mbarrier-token
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>

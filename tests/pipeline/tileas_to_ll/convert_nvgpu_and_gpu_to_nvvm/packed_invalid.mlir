@@ -10,7 +10,7 @@ gpu.module @m {
   }
 }
 // ==>
-// reciprocal_that_is_exact: error[ir-invalid]: the module does not verify: 'nvgpu.rcp' op has a limitation. #nvgpu<rcp_rounding_mode approx> or non-ftz is not supported yet.
+// reciprocal_that_is_exact: error[ir-invalid]: the module does not verify: 'nvgpu.rcp' op has a limitation. #nvgpu<rcp_rounding_mode rn> or non-ftz is not supported yet.
 
 // ---- packed_arithmetic_before_sm_100
 // seed: nvgpu-gpu-to-nvvm packed-f32x2

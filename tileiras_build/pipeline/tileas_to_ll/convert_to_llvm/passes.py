@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import func, llvm
+from xdsl.dialects import arith, func, llvm
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Block, BlockArgument, Operation
@@ -46,6 +46,8 @@ class ConvertToLLVM(EdgePass):
         _lower([op for op in operations if isinstance(op, func.FuncOp)], job)
         _retype_blocks(module, job)
         _lower([op for op in operations if not isinstance(op, func.FuncOp)], job)
+        # Addresses have 64 bits: a lowering casts an index of another width.
+        _lower([op for op in walk(module) if isinstance(op, arith.IndexCastOp)], job)
         # A cast to a type of an operation that stays is no fault of the casts: the writer names the operation.
         if all(op.name.startswith(WRITTEN) for op in walk(module)):
             reconcile_casts(module)
