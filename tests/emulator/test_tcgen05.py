@@ -183,6 +183,7 @@ def test_ld_with_reduction(form, count):
     "text, why",
     [
         (reduction("max.u32", "16x32bx2", tail=", 16"), "the ISA does not say whether the two accesses"),
+        (reduction("max.u32", tail=", 16"), "the operands of tcgen05 are"),
         (reduction("max.u32", count=1), "no such form"),
         (reduction("max.abs.u32"), "no such form"),
         (reduction("pack::16b.max.u32"), "no such form"),

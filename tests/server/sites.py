@@ -51,12 +51,12 @@ def main(where="here"):
 '''
 DEADLINE = 60.0  # seconds for a server to begin
 CLIENT = f'''
-import os, sys
+import sys
 from tileiras_build.server import client
 from tileiras_build.server.client import Unserved, run
 
 # On a busy machine a server that lives takes its time.
-client._PATIENCE = 1.0 if os.environ.get("IMPATIENT") else {DEADLINE}
+client._PATIENCE = 1.0 if "impatient" in sys.argv else {DEADLINE}
 try:
     status = run("an_image:serve", "an_image")
 except Unserved:

@@ -126,9 +126,8 @@ def test_a_server_that_does_not_answer_is_left(site):
     old = site.warm()["server"]
     os.kill(old, signal.SIGSTOP)
     try:
-        impatient = {"IMPATIENT": "1"}
-        assert site.ask(environment=impatient)["where"] == "here"
-        assert site.warm(environment=impatient)["server"] != old
+        assert site.ask("impatient")["where"] == "here"
+        assert site.warm()["server"] != old
     finally:
         os.kill(old, signal.SIGCONT)
     # It finds its place taken.

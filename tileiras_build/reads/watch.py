@@ -334,8 +334,13 @@ class Watch:
         elif flags & os.O_EXCL:
             self.file(name, "type")
         elif name not in self._made:
-            self.file(name)
+            self.file(name, "type" if self._is_library_log(name, flags) else "contents")
             self._changeable.add(name)
+
+    def _is_library_log(self, name: str, flags: int) -> bool:
+        """Whether a library opens a file to append only: the file changes with each import, and no code reads it there."""
+        only_appends = flags & (os.O_WRONLY | os.O_RDWR | os.O_APPEND) == os.O_WRONLY | os.O_APPEND
+        return only_appends and (self._loading or _is_for_library(name))
 
     def _makes(self, event: str, arguments: tuple) -> None:
         """Something new appears, unless something is there."""

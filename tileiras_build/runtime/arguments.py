@@ -79,7 +79,14 @@ def is_array(value: object) -> bool:
 
 def said(error: BaseException) -> str:
     """What an exception of other people's code says, in one line that can be written anywhere."""
-    return shown(error, str) or type(error).__name__
+    return shown(error, _words_of) or type(error).__name__
+
+
+def _words_of(error: BaseException) -> str:
+    """A KeyError shows its key by ``repr``; a sentence in place of one is meant to be read."""
+    is_key = type(error).__str__ is KeyError.__str__ and len(error.args) == 1
+    is_sentence = is_key and isinstance(error.args[0], str) and " " in error.args[0]
+    return error.args[0] if is_sentence else str(error)
 
 
 def shown(value: object, form: Callable[[object], str] = repr) -> str:

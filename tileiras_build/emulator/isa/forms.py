@@ -344,6 +344,7 @@ FORMS: dict[str, tuple[str, ...]] = {
         "relinquish_alloc_permit / ...:",
         "ld / sync / aligned / ...: v m i?",
         "ld / red / sync / aligned / ...: v d m",
+        "ld / red / sync / aligned / 16x32bx2 / ...: v d m i",
         "st / sync / aligned / ...: m w",
         "st / sync / aligned / ...: m i w",
         "wait::ld wait::st / sync / aligned:",
