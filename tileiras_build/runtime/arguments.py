@@ -79,7 +79,7 @@ def is_array(value: object) -> bool:
 
 def said(error: BaseException) -> str:
     """What an exception of other people's code says, in one line that can be written anywhere."""
-    return shown(error, _words_of) or type(error).__name__
+    return shown(error, lambda _: _words_of(error)) or type(error).__name__
 
 
 def _words_of(error: BaseException) -> str:
