@@ -132,11 +132,11 @@ def bytecode(*names: str, text: str = "") -> bytes:
 
 
 def placed(name: str, text: str) -> bytes:
-    """A kernel whose source files and functions are all called ``text``, with calls inlined."""
+    """A kernel whose source files and functions are all called ``text``, with calls inlined; its symbol stays ``name``."""
     module = parse_text(_KERNEL.replace("NUMBER", name))
     file = DIFileAttr(text, text)
     unit = DICompileUnitAttr(file)
-    outer = DILocAttr(text, 4, 5, DISubprogramAttr(file, 3, text, text, unit, 3))
+    outer = DILocAttr(text, 4, 5, DISubprogramAttr(file, 3, text, name, unit, 3))
     inner = CallSiteLocAttr(DILocAttr(text, 9, 9, DISubprogramAttr(file, 7, f"{text}2", f"{text}2", unit, 7)), outer)
     for number, op in enumerate(module.walk()):
         if op.name.startswith("cuda_tile.") and op.name != "cuda_tile.module":

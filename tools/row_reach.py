@@ -188,7 +188,7 @@ def classes(production: Evidence, everything: Evidence) -> dict[str, dict[str, s
     for mutation in read_mutations():
         mutations.setdefault((mutation.document, mutation.row), []).append(mutation)
     found: dict[str, dict[str, str]] = {}
-    for row in (row for row in read_rows() if not row.not_ours):
+    for row in (row for row in read_rows() if not row.not_ours and not row.deviates):
         ours = mutations[row.document, row.id]
         found.setdefault(row.document, {})[row.id] = _class(row.kind, ours, made, seen)
     return found

@@ -75,6 +75,11 @@ INTEGERS = (i8, i16, i32, i64)
 EIGHT_BITS = (F8E4M3, F8E5M2)
 ENTRY = "program"
 MAX_ELEMENTS = 1024
+# What views of types without infinities or NaNs may pad with.
+PADDINGS = {
+    F4E2M1: (PaddingValue.ZERO, PaddingValue.NEG_ZERO),
+    F8E4M3: (PaddingValue.ZERO, PaddingValue.NEG_ZERO, PaddingValue.NAN),
+}
 # From a tile to another one: below zero, past the end, and so far that no number of 32 bits is its first element's.
 AWAY = (-1, 1, 3, -(1 << 31), 1 << 26)
 UNIT = UnitAttr()
@@ -307,8 +312,13 @@ class Builder:
         return Value(op.results[0]), view, index
 
     def _view(self, element: Attribute, shape: tuple[int, ...], padded: bool) -> tuple[SSAValue, list[SSAValue]]:
-        paddings = list(PaddingValue) if element != F4E2M1 else [PaddingValue.ZERO, PaddingValue.NEG_ZERO]
-        padding = self.pick(paddings) if padded and not is_integer(element) else PaddingValue.ZERO if padded else None
+        padding = (
+            self.pick(PADDINGS.get(element, tuple(PaddingValue)))
+            if padded and not is_integer(element)
+            else PaddingValue.ZERO
+            if padded
+            else None
+        )
         dim_map = list(range(len(shape)))
         if self.chance(4):
             dim_map.reverse()

@@ -115,7 +115,7 @@ UNFOLLOWED = {
     "import os; os.chmod('a.txt', 0o600)": "it changes {folder}/a.txt",
     "import os; os.unlink('a.txt')": "it removes {folder}/a.txt",
     "import os; os.statvfs('.')": "it calls statfs",
-    "open('a.txt').read(); open('a.txt', 'a').write('')": "it changes {folder}/a.txt, which it also reads",
+    "open('a.txt').read(); open('a.txt', 'a').write('2')": "it changes {folder}/a.txt, which it also reads",
 }
 
 

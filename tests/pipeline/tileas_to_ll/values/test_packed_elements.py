@@ -99,7 +99,7 @@ def test_strides_known_at_run_time():
     shape, strides, tile = COPIES["rows"]
     text = copy_text(shape, strides, tile).replace(f"tensor_view<64x64x{F4}, strides=[64,1]>", DYNAMIC)
     text = text.replace(
-        "shape = [64, 64], strides = [64, 1] :", "shape = [%size, %size], strides = [%size] : tile<i32> ->"
+        "shape = [64, 64], strides = [64, 1] :", "shape = [%size, %size], strides = [%size, 1] : tile<i32> ->"
     )
     text = text.replace("  %i, %j", "  %size = constant <i32: 64> : tile<i32>\n  %i, %j", 1)
     a, b = (np.random.default_rng(seed).integers(0, 256, 2048, dtype=np.uint8) for seed in (0, 1))
