@@ -27,7 +27,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from types import CodeType
 
@@ -77,6 +77,7 @@ TILE_KERNELS = {
     "tileaa_to_tileas/overlapped_products.py": ["weighted"],
     "tileaa_to_tileas/deep_products.py": ["attending"],
     "tileaa_to_tileas/tall_products.py": ["weighing"],
+    "tileaa_to_tileas/branching_products.py": ["guarded", "either"],
 }
 # What is another thing on some targets, or can be done by some of them only; sm_80 does all else.
 TARGETS_OF = {
@@ -87,6 +88,7 @@ TARGETS_OF = {
     "tileaa_to_tileas/overlapped_products.py": ("sm_90",),
     "tileaa_to_tileas/deep_products.py": ("sm_90",),
     "tileaa_to_tileas/tall_products.py": ("sm_90",),
+    "tileaa_to_tileas/branching_products.py": ("sm_90", "sm_100"),
 }
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)
@@ -305,6 +307,51 @@ def run_opt(kernels: Mapping[str, bytes]) -> None:
                 _attempt(lambda case=case: write(opt.parse_module(opt.run(case.source, case.passes, sm=case.target))))
 
 
+def run_opt_to_llvm(kernels: Mapping[str, bytes]) -> None:
+    """IR of MLIR's standard dialects that is written by hand, down to PTX."""
+    from tests.pipeline.tileas_to_ll.convert_to_llvm import test_convert_to_llvm as samples
+
+    for body, _ in samples.COMPUTED.values():
+        text = samples.module(f"{body}\n{samples.STORE.format('i32')}")
+        _attempt(lambda text=text: samples.ptx_of(text))
+    for type, reduction in _REDUCTIONS:
+        body = f"%r = gpu.all_reduce {reduction} : ({type}) -> ({type})\n{samples.STORE.format(type)}"
+        text = samples.module(body, f"%o: !llvm.ptr<1>, %x: {type}")
+        _attempt(lambda text=text: samples.ptx_of(text))
+    _attempt(lambda: samples.ptx_of(samples.FUNCTIONS, 32))
+    for case in samples.OPERATIONS.values():
+        _attempt(lambda case=case: samples.ptx_of(case.source, sm=case.target))
+
+
+_REDUCTIONS = (
+    *((type, "add %x uniform {}") for type in ("f32", "f64", "i8")),
+    ("i32", "%x {\n^bb0(%a: i32, %b: i32):\n%c = arith.muli %a, %b : i32\ngpu.yield %c : i32\n}"),
+)
+
+
+def run_users_llvm(kernels: Mapping[str, bytes]) -> None:
+    """LLVM IR of a user's that LLVM would compile to wrong code, on GPUs with and without bfloat."""
+    from tests.pipeline.ll_to_ptx import test_mending as samples
+
+    bodies = [samples.read("x", "p", type) + samples.read("y", "q", type) + use for type, use in _USERS_LLVM]
+    for body, sm, serializer in product(bodies, ("80", "90"), ("nvptx", "libnvvm")):
+        _attempt(lambda given=(body, sm, serializer, _SATURATED): samples.compiled(*given))
+
+
+_SATURATED = "declare i16 @llvm.ssub.sat.i16(i16, i16)"
+_USERS_LLVM = (
+    *(
+        (type, f"%r = frem {type} %x, %y\nstore {type} %r, ptr addrspace(1) %o")
+        for type in ("half", "bfloat", "float", "double")
+    ),
+    *((type, f"%b = fptosi {type} %x to i1\nstore i1 %b, ptr addrspace(1) %o") for type in ("half", "float")),
+    *(
+        (type, f"%r = sitofp {type} %x to bfloat\nstore bfloat %r, ptr addrspace(1) %o")
+        for type in ("i1", "i32", "i64", "i24")
+    ),
+    ("i16", "%r = call i16 @llvm.ssub.sat.i16(i16 %x, i16 %y)\nstore i16 %r, ptr addrspace(1) %o"),
+)
+
 DEBUG_VALUES = """builtin.module { gpu.module @m {
   debuginfo.variable @total <name = "total", line = 4>
   gpu.func @k(%a: f32, %v: vector<2xf32>) kernel {
@@ -328,7 +375,7 @@ def run_debug_values(kernels: Mapping[str, bytes]) -> None:
 
 PRODUCTION = (run_sample, run_options, run_files, run_tile_kernels, run_random_programs)
 WHOLE_PRODUCTION = (run_examples, *PRODUCTION, run_test_kernels)
-FRONT_ENDS = (run_bytecode, run_looks_inside, run_opt, run_debug_values)
+FRONT_ENDS = (run_bytecode, run_looks_inside, run_opt, run_opt_to_llvm, run_users_llvm, run_debug_values)
 
 
 def run_corpus(folder: Path) -> None:
