@@ -27,6 +27,13 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     return any(isinstance(error, MemoryError) for error in seen)
 
 
+def without_traces(error: Exception) -> Exception:
+    """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
+    for part in (error, *getattr(error, "errors", ())):
+        part.__traceback__ = part.__cause__ = part.__context__ = None
+    return error
+
+
 def describe_exit(code: int | None) -> str:
     """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
     if code is None:

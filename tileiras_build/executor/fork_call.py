@@ -18,8 +18,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..reads.syscalls import Asked, Listener, listen
-from .answers import Answer, ProcessEnded, is_out_of_memory, result_of
+from ..reads.syscalls import Asked, Listener, show_calls
+from .answers import Answer, ProcessEnded, is_out_of_memory, result_of, without_traces
 from .process_config import process_config
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER; linux/prctl.h
@@ -52,7 +52,7 @@ def call_in_fork(call: Callable[[], object], see: Callable[[Asked, int], None] |
     os.close(write_end)
     theirs.close()
     try:
-        data, code = _follow(child, read_end, _listener(ours) if see else None, see)
+        data, code = _follow(child, read_end, Listener.shown(ours) if see else None, see)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -73,7 +73,9 @@ def _serve(call: Callable[[], object], write_end: int, theirs: socket.socket, is
     status = 1
     try:
         _leave_parent(write_end, theirs.fileno())
-        _show_calls(theirs, is_seen)
+        if is_seen:
+            show_calls(theirs)
+        theirs.close()
         with os.fdopen(write_end, "wb") as stream:
             stream.write(_answer(call))
         status = 0
@@ -102,21 +104,11 @@ def _leave_parent(*descriptors: int) -> None:
     process_config()["daemon"] = False
 
 
-def _show_calls(theirs: socket.socket, is_seen: bool) -> None:
-    descriptor = listen() if is_seen else None
-    if is_seen:
-        socket.send_fds(theirs, [b"+" if descriptor is not None else b"-"], [] if descriptor is None else [descriptor])
-    if descriptor is not None:
-        os.close(descriptor)
-    theirs.close()
-
-
 def _answer(call: Callable[[], object]) -> bytes:
     try:
         answer: Answer = (True, call())
     except Exception as error:
-        answer = (False, MemoryError() if is_out_of_memory(error) else error)
-        _forget_traces(answer[1])
+        answer = (False, without_traces(MemoryError() if is_out_of_memory(error) else error))
     try:
         return pickle.dumps(answer)
     except Exception as error:
@@ -126,18 +118,7 @@ def _answer(call: Callable[[], object]) -> bytes:
         return pickle.dumps((False, InternalError("worker-result", text)))
 
 
-def _forget_traces(error: Exception) -> None:
-    """Some libraries teach pickle to walk through traces."""
-    for part in (error, *getattr(error, "errors", ())):
-        part.__traceback__ = part.__cause__ = part.__context__ = None
-
-
 # ---- the parent
-def _listener(ours: socket.socket) -> Listener | None:
-    _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
-    return Listener(descriptors[0]) if descriptors else None
-
-
 def _follow(
     child: int, read_end: int, listener: Listener | None, see: Callable[[Asked, int], None] | None
 ) -> tuple[bytes, int]:

@@ -20,7 +20,7 @@ from typing import Any
 from ..deferral import defer
 from ..errors import InternalError
 from ..pipeline.stages import load
-from .answers import ProcessEnded, result_of
+from .answers import ProcessEnded, result_of, without_traces
 from .expendable import is_expendable, make_expendable
 
 
@@ -110,13 +110,6 @@ def _end(child: int, *, group: bool) -> None:
         os.waitpid(child, 0)
 
 
-def _bare(error: Exception) -> Exception:
-    """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
-    for part in (error, *getattr(error, "errors", ())):
-        part.__traceback__ = part.__cause__ = part.__context__ = None
-    return error
-
-
 def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
@@ -128,7 +121,7 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
         try:
             answer = (True, load(function)(*arguments))
         except Exception as error:
-            answer = (False, _bare(error))
+            answer = (False, without_traces(error))
         with os.fdopen(write_end, "wb") as stream:
             stream.write(pickle.dumps(answer))
         status = 0

@@ -74,6 +74,14 @@ def type_of(path: str, follows: bool = True) -> str:
         return ABSENT
 
 
+_COMPILED = re.compile(r"/__pycache__(/[^/]+\.pyc(\.\d+)?)?$")
+
+
+def is_compiled_module(path: str) -> bool:
+    """Whether ``path`` is a module as Python keeps it, or the folder of those."""
+    return _COMPILED.search(path) is not None
+
+
 def is_leaving(name: str) -> bool:
     """Whether builds leave files of this name in folders: no program is about them."""
     return _LEAVINGS.fullmatch(name) is not None

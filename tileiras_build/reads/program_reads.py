@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from .looking import is_standard
-from .syscalls import Asked, Kind, Listener, listen
+from .syscalls import Asked, Kind, Listener, show_calls
 
 _LISTENING = 100  # ms between looks whether the program has ended
 # What the loader of shared libraries and the C library ask for by themselves.
@@ -77,7 +77,7 @@ class ProgramReads:
         listener = threading.Thread(target=self._listen, args=(ours, ended), daemon=True)
         listener.start()
         try:
-            yield lambda: _show_calls(theirs)
+            yield lambda: show_calls(theirs)
         finally:
             theirs.close()
             ended.set()
@@ -85,11 +85,10 @@ class ProgramReads:
             ours.close()
 
     def _listen(self, ours: socket.socket, ended: threading.Event) -> None:
-        _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
-        if not descriptors:
+        if (listener := Listener.shown(ours)) is None:
             return
         self.is_complete = True
-        listener, waiting = Listener(descriptors[0]), select.poll()
+        waiting = select.poll()
         waiting.register(listener.descriptor, select.POLLIN)
         while (events := waiting.poll(_LISTENING)) or not ended.is_set():
             if any(event & (select.POLLHUP | select.POLLERR) and not event & select.POLLIN for _, event in events):
@@ -98,12 +97,3 @@ class ProgramReads:
                 for asked in listener.receive():
                     self.see(asked)
         listener.close()
-
-
-def _show_calls(theirs: socket.socket) -> None:
-    """In the program's process: let the listener hear of its calls from here on."""
-    if (descriptor := listen()) is None:
-        theirs.send(b"-")
-        return
-    socket.send_fds(theirs, [b"+"], [descriptor])
-    os.close(descriptor)

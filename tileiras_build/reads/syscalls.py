@@ -14,6 +14,7 @@ import errno
 import fcntl
 import os
 import platform
+import socket
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
@@ -196,6 +197,14 @@ class Asked:
         return self.kind is Kind.STAT and bool(self.flags & _EMPTY_PATH)
 
 
+def show_calls(channel: socket.socket) -> None:
+    """Call ``listen``, and send what it gives to the process that looks (``Listener.shown``)."""
+    descriptor = listen()
+    socket.send_fds(channel, [b"-" if descriptor is None else b"+"], [] if descriptor is None else [descriptor])
+    if descriptor is not None:
+        os.close(descriptor)
+
+
 class Listener:
     """Receives the calls of a process that has called ``listen``, each of which waits until it is let go."""
 
@@ -203,6 +212,12 @@ class Listener:
         self.descriptor = descriptor
         _, _, column = _MACHINES[platform.machine()]
         self._calls = {getattr(call, column): call for call in CALLS}
+
+    @classmethod
+    def shown(cls, channel: socket.socket) -> Listener | None:
+        """The listener that another process sends by ``show_calls``; None where its system has none."""
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
+        return cls(descriptors[0]) if descriptors else None
 
     def receive(self) -> Iterator[Asked]:
         """The call that waits, which goes on when the consumer has looked at it; nothing where its process has ended."""

@@ -8,11 +8,10 @@ the step one that is ``unfollowed``.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from .looking import Looking, Stamp, is_installed, is_standard, stamp
+from .looking import Looking, Stamp, is_compiled_module, is_installed, is_standard, stamp
 from .places import Places
 from .record import Read, Record, describe
 from .syscalls import Asked, Kind
@@ -25,7 +24,6 @@ _SYSTEM = (
     *("/dev/", "/proc/", "/sys/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/"),
     *("/usr/share/locale/", "/usr/lib/locale/", "/etc/ld.so", "/run/nscd/", "/var/run/nscd/"),
 )
-_COMPILED = re.compile(r"/__pycache__(/[^/]+\.pyc(\.\d+)?)?$")
 # Kinds of rows that say why a folder was looked at.
 _OF_FOLDERS = frozenset(("names", "candidates", "among", "shadows", "distributions"))
 
@@ -191,7 +189,7 @@ _HANDLERS: dict[Kind, Callable[[SystemReads, Asked], None]] = {
 
 def is_ignored(name: str) -> bool:
     """Whether a path belongs to the system, to Python, to an installed library or to this package."""
-    if name.startswith(_SYSTEM) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or _COMPILED.search(name):
+    if name.startswith(_SYSTEM) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or is_compiled_module(name):
         return True
     return is_standard(name) or is_installed(name)
 

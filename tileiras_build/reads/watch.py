@@ -25,7 +25,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 
-from .looking import ABSENT, FILE, Looking, Stamp, absolute, is_installed, is_standard, stamp, type_of
+from .looking import (
+    ABSENT,
+    FILE,
+    Looking,
+    Stamp,
+    absolute,
+    is_compiled_module,
+    is_installed,
+    is_standard,
+    stamp,
+    type_of,
+)
 from .places import Places
 from .record import Read, Record, describe, render_block
 
@@ -33,7 +44,6 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 _METADATA = "importlib/metadata/__init__.py"
 _OURS = "TILEIRAS_"  # how the variables begin that this package itself looks at
 _FINDING = "/ctypes/util.py"
-_COMPILED = re.compile(r"/__pycache__(/[^/]+\.pyc(\.\d+)?)?$")
 _AT_START = ("sitecustomize", "usercustomize")
 _EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
 _WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -416,7 +426,7 @@ class Watch:
 
     def _is_own(self, name: str) -> bool:
         """Whether a path belongs to Python, to this package, or to what the program has made."""
-        if _COMPILED.search(name) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or _EDITABLE in name:
+        if is_compiled_module(name) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or _EDITABLE in name:
             return True
         return is_standard(name) or self._is_made(name)
 
