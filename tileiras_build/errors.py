@@ -7,8 +7,11 @@ A diagnostic says what was found, where, what was expected and what to do. Its r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import NamedTuple, TypeVar
+
+Found = TypeVar("Found")
 
 
 class Location(NamedTuple):
@@ -56,20 +59,62 @@ MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, Arithm
 
 def writable(text: str) -> str:
     """The text with what no stream takes, halves of surrogate pairs, as its number."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return str.encode(text, "utf-8", "backslashreplace").decode()
+
+
+# ---- exceptions of other people's classes, which may break while they are looked at: these are the interpreter's own looks
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
+_module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
+_cause_of: Callable[[BaseException], BaseException | None] = BaseException.__dict__["__cause__"].__get__
+_context_of: Callable[[BaseException], BaseException | None] = BaseException.__dict__["__context__"].__get__
+traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
+
+
+def asked(question: Callable[..., Found], *about: object) -> Found | None:
+    """What is found by looking at objects of other people's; None where they break of it, by whatever they raise."""
+    try:
+        return question(*about)
+    except BaseException:
+        return None
+
+
+def origin_of(error: BaseException) -> BaseException | None:
+    """What an exception was raised from, or while."""
+    cause = _cause_of(error)
+    return _context_of(error) if cause is None else cause
+
+
+def forget_origin(error: BaseException) -> None:
+    """Drop where an exception was raised, and what from."""
+    for name in ("__traceback__", "__cause__", "__context__"):
+        BaseException.__dict__[name].__set__(error, None)
+
+
+def class_name(kind: type) -> str:
+    """The name of a class, in one line."""
+    return " ".join(str.split(_name_of(kind)))
+
+
+def kind_of(error: BaseException) -> str:
+    """The name of an exception's class."""
+    return class_name(type(error))
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether an exception is a diagnostic of this package's own classes."""
+    kind = type(error)
+    return issubclass(kind, TileirasError) and str(asked(_module_of, kind)).partition(".")[0] == __package__
 
 
 def words_of(error: BaseException) -> str:
-    """The text of an exception of other people's, which may break while it is asked for it."""
-    try:
-        return writable(str(error))
-    except Exception:
-        return "(it cannot say what it is)"
+    """The text of an exception."""
+    words = asked(lambda: writable(str(error)))
+    return "(it cannot say what it is)" if words is None else words
 
 
 def described(error: BaseException) -> str:
     """The type of an exception and its text, in one line."""
-    return f"{type(error).__name__}: {' '.join(words_of(error).split())}"
+    return f"{kind_of(error)}: {' '.join(words_of(error).split())}"
 
 
 class TileirasError(Exception):

@@ -20,6 +20,7 @@ from tileiras_build.bytecode.export import (
     pack_arguments,
 )
 from tileiras_build.errors import InvalidInput
+from tileiras_build.executor.answers import is_out_of_memory
 
 KERNEL = """
     import cuda.tile as ct
@@ -148,6 +149,55 @@ RAISED = {
         "class E(Exception):\n    @property\n    def loc(self): raise ValueError\nraise E('x')", "E: x",
     ),
 }  # fmt: skip
+
+
+_BREAKS = {
+    "its attributes": "def __getattribute__(self, name): raise RuntimeError",
+    "its attributes, and ends the program": "def __getattribute__(self, name): raise SystemExit(0)",
+    "its class": "@property\n    def __class__(self): raise RuntimeError",
+    "its text, and ends the program": "def __str__(self): raise SystemExit(0)\n    __repr__ = __str__",
+    "its text, by itself": "def __str__(self): raise self\n    __repr__ = __str__",
+    "its text, for ever": "def __str__(self): return str(self)",
+    "its text that is no text": "def __str__(self): return 5",
+    "whether it is another": "def __eq__(self, other): raise RuntimeError\n    __hash__ = None",
+    "its trace": "__traceback__ = __cause__ = __context__ = property(lambda self: 1 / 0)",
+    "how it is sent": "def __reduce_ex__(self, version): raise RuntimeError",
+    "whether it is": "def __bool__(self): raise RuntimeError",
+}
+_BREAKS_BY_CLASS = "class M(type):\n    def __getattribute__(cls, name): raise RuntimeError\n"
+
+
+def _hostile(text: str, base: str = "Exception", meta: str = "type") -> str:
+    return f"from tileiras_build.errors import InvalidInput\nclass E({base}, metaclass={meta}):\n    {text}\n"
+
+
+@pytest.mark.parametrize(
+    "base", ["Exception", "SystemExit", "ImportError", "SyntaxError", "MemoryError", "InvalidInput"]
+)
+@pytest.mark.parametrize("what", [*_BREAKS, "its class's attributes"])
+def test_a_file_that_raises_what_breaks_is_refused_at_its_line(write, what, base):
+    by_class = what not in _BREAKS
+    text = _BREAKS_BY_CLASS + _hostile("pass", base, "M") if by_class else _hostile(_BREAKS[what], base)
+    given = "'id', 'x'" if base == "InvalidInput" else "'x'"
+    path = write("k.py", f"{text}raise E({given})\nCASES = make()\n")
+    with pytest.raises(InvalidInput) as caught:
+        load_cases(path)
+    line = text.count("\n") + 1
+    assert caught.value.id == "export" and type(caught.value) is InvalidInput
+    assert f"{path}:{line}:1" in str(caught.value) or base == "SyntaxError"
+    assert caught.value.message.startswith("E: ") and "\n" not in str(caught.value)
+    assert not is_out_of_memory(caught.value) or base == "MemoryError"
+
+
+@pytest.mark.parametrize(
+    "how", ["CASES = T()", "def __getattr__(name): raise E", "import sys; sys.modules['q'] = T(); CASES = [1, *T()]"]
+)
+def test_a_table_that_breaks_is_refused(write, how):
+    head = _hostile(_BREAKS["its attributes"]) + "class T:\n    def __getattribute__(self, name): raise E\n"
+    path = write("k.py", f"{head}    def __iter__(self): raise E\n{how}\nif False: CASES = make()\n")
+    with pytest.raises(InvalidInput, match=r"error\[export\]: (CASES: )?E: ") as caught:
+        load_cases(path)
+    assert "k.py" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", RAISED)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tileiras_build.errors import InternalError
 from tileiras_build.executor.answers import ProcessEnded
 from tileiras_build.executor.fork_call import call_in_fork
 from tileiras_build.reads.syscalls import Kind
@@ -28,6 +29,31 @@ def test_what_a_call_does_to_its_process_ends_with_it(tmp_path):
 def test_its_exception_is_raised():
     with pytest.raises(ZeroDivisionError):
         call_in_fork(lambda: 1 // 0)
+
+
+class Hostile(Exception):
+    """Breaks wherever it is looked at."""
+
+    def __getattribute__(self, name):
+        raise SystemExit(0)
+
+    __eq__ = __bool__ = __str__ = __getattribute__
+    __traceback__ = __cause__ = property(lambda self: 1 / 0)
+
+
+def _raise_from_hostile() -> None:
+    raise ValueError("x") from Hostile()
+
+
+def _raise_hostile() -> None:
+    raise Hostile
+
+
+def test_an_exception_that_breaks_where_it_is_looked_at_ends_no_process():
+    with pytest.raises(ValueError, match="x"):
+        call_in_fork(_raise_from_hostile)
+    with pytest.raises(InternalError, match=r"worker-result.*cannot send Hostile \(SystemExit\)"):
+        call_in_fork(_raise_hostile)
 
 
 def _leave_child_and_die() -> None:

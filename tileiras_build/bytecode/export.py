@@ -25,7 +25,6 @@ import io
 import os
 import sys
 import threading
-import traceback
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +46,6 @@ from tileiras_build.bytecode.case_table import (
     checked_rows,
     imports_relatively,
     read_rows,
-    shown_to_user,
     table_place,
 )
 from tileiras_build.bytecode.constant_parameters import misplaced_constants
@@ -55,15 +53,13 @@ from tileiras_build.bytecode.pack import pack_arguments
 from tileiras_build.bytecode.signature import Argument as NamedArgument
 from tileiras_build.bytecode.signature import Signature, render
 from tileiras_build.bytecode.source_names import make_portable, with_producer
-from tileiras_build.errors import InvalidInput, Location, described, nearest, words_of
+from tileiras_build.bytecode.users_errors import python_error, users_code
+from tileiras_build.errors import InvalidInput, Location, asked, nearest
 from tileiras_build.files import write_files
-from tileiras_build.reads.looking import is_installed
 from tileiras_build.reads.watch import watch
 
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
-
-INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 
 _own_package = __name__.partition(".")[0]
 _FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # what a folder is as a package that has no __init__.py
@@ -164,16 +160,16 @@ def _is_folder(entry: os.DirEntry) -> bool:
 
 
 def _is_sibling(module: types.ModuleType, folder: str) -> bool:
+    """What a file puts among the modules may be anything, and break while it is looked at."""
+    return bool(asked(_lies_below, module, folder))
+
+
+def _lies_below(module: types.ModuleType, folder: str) -> bool:
     if isinstance(getattr(module, "__loader__", None), _SourceLoader):
         return True
     is_namespace = getattr(module, "__file__", None) is None
     paths = list(getattr(module, "__path__", ())) if is_namespace else []
     return any(_is_own(module.__name__, path, folder) for path in paths)
-
-
-def _is_users(path: str, folder: str) -> bool:
-    """Whether a source file lies beside the kernel file, and in no environment that lies there too."""
-    return Path(path).is_relative_to(folder) and not is_installed(os.path.relpath(path, folder))
 
 
 def load_cases(path: str | os.PathLike) -> list[Case]:
@@ -203,18 +199,25 @@ def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
 def _checked_cases(
     path: str | os.PathLike, rows: list[CaseRow] | None, module: types.ModuleType
 ) -> tuple[list[CaseRow], list[Case]]:
-    cases = getattr(module, TABLE, None)
     line, column = table_place(path)
-    if isinstance(cases, dict) or not isinstance(cases, Iterable):
-        raise bad_table(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
-    cases = list(cases)
+    with users_code(_folder_of(path), Location(os.fspath(path), line, column), f"{TABLE}: "):
+        cases = getattr(module, TABLE, None)
+        if isinstance(cases, dict) or not isinstance(cases, Iterable):
+            raise bad_table(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
+        cases = list(cases)
+        return _checked_rows(path, rows, cases, line, column), cases
+
+
+def _checked_rows(
+    path: str | os.PathLike, rows: list[CaseRow] | None, cases: list, line: int, column: int
+) -> list[CaseRow]:
     places = rows or [CaseRow(str(getattr(case, "name", number)), line, column) for number, case in enumerate(cases)]
     for row, case in zip(places, cases, strict=True):
         if not isinstance(case, Case):
             raise bad_table(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
         if case.name != row.name:
             raise bad_table(path, f"row {row.name!r} builds case {case.name!r}", row.line, row.column)
-    return checked_rows(path, places), cases
+    return checked_rows(path, places)
 
 
 def _load_module(path) -> types.ModuleType:
@@ -238,24 +241,13 @@ def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
     module = importlib.util.module_from_spec(spec)
     with _import_lock, _isolated(folder), _as_package(package, top, folder):
         sys.modules[full_name] = module  # dataclasses look their module up by name
+        before = os.getcwd()
         try:
-            with _back_to_folder():
+            with users_code(folder, Location(os.fspath(path))):
                 loader.exec_module(module)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise python_error(error, folder, Location(os.fspath(path))) from error
+        finally:
+            os.chdir(before)  # paths that are relative mean the same after a file has changed the working folder
         yield module
-
-
-@contextmanager
-def _back_to_folder():
-    """Paths that are relative mean the same after a file has changed the working folder."""
-    before = os.getcwd()
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def _package_of(folder: str) -> tuple[str, str]:
@@ -362,8 +354,8 @@ def _export(case: Case, row: CaseRow, path) -> bytes:
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
     at_row, buffer = Location(os.fspath(path), row.line, row.column), io.BytesIO()
-    _check_arity(case, at_row)
-    try:
+    with users_code(_folder_of(path), at_row, f"case {case.name!r}: "):
+        _check_arity(case, at_row)
         signature = KernelSignature(
             [_make_constraint(argument) for argument in case.arguments],
             CallingConvention.cutile_python_v2(),
@@ -377,10 +369,6 @@ def _export(case: Case, row: CaseRow, path) -> bytes:
             output_format="tileir_bytecode",
             bytecode_version=BYTECODE_VERSION,
         )
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise python_error(error, _folder_of(path), at_row, f"case {case.name!r}: ") from error
     return buffer.getvalue()
 
 
@@ -438,47 +426,3 @@ __all__ = [
     "Array", "ArrayList", "Case", "Scalar", "export_file", "export_kernels", "list_cases", "load_cases",
     "opened_cases", "opened_module", "pack_arguments", "python_error",
 ]  # fmt: skip
-
-
-# ---- errors ------------------------------------------------------------------------------------------------------
-def python_error(error: BaseException, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
-    """What a Python failure says, at the deepest line below ``folder`` that took part in it; it may break while it is looked at."""
-    try:
-        return _python_error(error, folder, fallback, prefix)
-    except Exception:
-        message = f"{prefix}{described(error)}"
-        return InvalidInput("export", message, location=fallback, remedy="correct the kernel file")
-
-
-def _python_error(error: BaseException, folder: str, fallback: Location, prefix: str) -> InvalidInput:
-    if isinstance(error, InvalidInput):
-        return error
-    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "cuda":
-        message = f"exporting cuTile kernels needs the package cuda-tile: {error.msg}"
-        return InvalidInput("export-no-cutile", message, location=fallback, remedy=INSTALL)
-    return InvalidInput(
-        "export",
-        f"{prefix}{_first_line(error)}",
-        location=_locate(error, folder) or fallback,
-        remedy="correct the kernel file",
-    )
-
-
-def _first_line(error: BaseException) -> str:
-    given = (getattr(error, name, None) for name in ("message", "msg"))
-    text = next((text for text in given if text and isinstance(text, str)), None) or words_of(error)
-    return f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"
-
-
-def _locate(error: BaseException, folder: str) -> Location | None:
-    if isinstance(error, SyntaxError) and error.filename:
-        return Location(shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
-    loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
-    while loc is not None:
-        if _is_users(loc.filename, folder):
-            return Location(shown_to_user(loc.filename), loc.line, loc.col + 1)
-        loc = loc.call_site
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename, folder)]
-    if not frames:
-        return None
-    return Location(shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)

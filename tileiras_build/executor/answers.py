@@ -6,7 +6,7 @@ import signal
 from contextlib import suppress
 from typing import Any, Literal
 
-from ..errors import InternalError
+from ..errors import ErrorGroup, InternalError, forget_origin, origin_of
 
 Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
 
@@ -20,17 +20,17 @@ def result_of(answer: Answer) -> Any:
 
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Whether there is a MemoryError among the causes of an exception, which may be among its own."""
-    seen = []
-    while error is not None and error not in seen:
-        seen.append(error)
-        error = error.__cause__ or error.__context__
-    return any(isinstance(error, MemoryError) for error in seen)
+    seen: dict[int, BaseException] = {}
+    while error is not None and id(error) not in seen:
+        seen[id(error)] = error
+        error = origin_of(error)
+    return any(issubclass(type(error), MemoryError) for error in seen.values())
 
 
 def without_traces(error: Exception) -> Exception:
     """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
-    for part in (error, *getattr(error, "errors", ())):
-        part.__traceback__ = part.__cause__ = part.__context__ = None
+    for part in (error, *(error.errors if issubclass(type(error), ErrorGroup) else ())):
+        forget_origin(part)
     return error
 
 

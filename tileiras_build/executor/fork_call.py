@@ -111,10 +111,10 @@ def _answer(call: Callable[[], object]) -> bytes:
         answer = (False, without_traces(MemoryError() if is_out_of_memory(error) else error))
     try:
         return pickle.dumps(answer)
-    except Exception as error:
-        from ..errors import InternalError
+    except BaseException as error:  # a class of anybody's says how it is sent
+        from ..errors import InternalError, kind_of
 
-        text = f"a process cannot send {type(answer[1]).__name__} ({type(error).__name__})"
+        text = f"a process cannot send {type(answer[1]).__name__} ({kind_of(error)})"
         return pickle.dumps((False, InternalError("worker-result", text)))
 
 

@@ -128,6 +128,6 @@ def _answer(connection: Connection, answer: Answer) -> None:
     except Exception as error:
         # Not picklable: say what it was instead.
         sent = answer[1]
-        text = described(sent) if isinstance(sent, BaseException) else type(sent).__name__
+        text = described(sent) if issubclass(type(sent), BaseException) else type(sent).__name__
         text = f"a worker cannot send {text} ({words_of(error)})"
         connection.send((False, InternalError("worker-result", text)))

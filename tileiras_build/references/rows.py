@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from ..bytecode.case import Checked, Reference
 from ..bytecode.case_table import REFERENCES, mentions, shown_to_user
 from ..bytecode.export import opened_cases, opened_module
+from ..bytecode.users_errors import users_code
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 
@@ -31,7 +32,9 @@ def opened_rows(source: str, entries: Collection[str]) -> Iterator[dict[str, Che
             yield {case.name: case for case in cases if case.name in entries and case.inputs is not None}
     elif has_references(path := file_of(source)):
         with opened_module(path) as module:
-            yield _by_symbol(path, getattr(module, REFERENCES, None), entries)
+            with users_code(os.path.dirname(os.path.realpath(path)), Location(path), f"{REFERENCES}: "):
+                rows = _by_symbol(path, getattr(module, REFERENCES, None), entries)
+            yield rows
     else:
         yield {}
 

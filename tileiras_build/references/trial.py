@@ -16,7 +16,7 @@ import numpy as np
 
 from ..bytecode.case import Argument, Array, Case, Checked, Scalar, Values, is_passed, named_dtype
 from ..bytecode.case_table import shown_to_user
-from ..bytecode.export import python_error
+from ..bytecode.users_errors import python_error
 from ..errors import InvalidInput, Location
 from .compare import flat_arrays
 

@@ -12,11 +12,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
 from ..element_types import ELEMENT_TYPES as ROWS
 from ..element_types import FNV8
-from ..errors import InvalidInput
+from ..errors import InvalidInput, asked, class_name, kind_of
 from ..manifest_words import LOADED, POINTER, STORED, UPDATED
 from .fast_binding import Known, Packed, make_fast, places_of
 
@@ -67,6 +67,7 @@ class Address:
 
 View = Callable[[object], ArrayView]
 Number = SupportsIndex | SupportsFloat
+Shown = TypeVar("Shown")
 
 
 def is_array(value: object) -> bool:
@@ -79,7 +80,7 @@ def is_array(value: object) -> bool:
 
 def said(error: BaseException) -> str:
     """What an exception of other people's code says, in one line that can be written anywhere."""
-    return shown(error, lambda _: _words_of(error)) or type(error).__name__
+    return shown(error, _words_of) or kind_of(error)
 
 
 def _words_of(error: BaseException) -> str:
@@ -89,12 +90,12 @@ def _words_of(error: BaseException) -> str:
     return error.args[0] if is_sentence else str(error)
 
 
-def shown(value: object, form: Callable[[object], str] = repr) -> str:
+def shown(value: Shown, form: Callable[[Shown], str] = repr) -> str:
     """An object of other people's code in one line, where it can be shown at all."""
-    try:
-        text = " ".join(form(value).split())
-    except Exception:
-        return f"a {type(value).__name__}"
+    words = asked(lambda: str.split(form(value)))
+    if words is None:
+        return f"a {class_name(type(value))}"
+    text = " ".join(words)
     text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
