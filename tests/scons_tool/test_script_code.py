@@ -116,3 +116,25 @@ def test_only_imports_and_constants_may_come_before_the_tool(tmp_path, text):
     (tmp_path / "script").write_text(f"{text}\nimport tileiras_build\n")
     line = text.count("\n") + 2
     assert (unwatched_start(str(tmp_path / "script"), line) is None) is BEFORE[text]
+
+
+AT_THE_TOOL = {
+    "from tileiras_build import scons_tool": True,
+    "import project_module": True,
+    "import project.module": False,
+    "from project import module": False,
+    "import project_module, other": False,
+    'env = Environment(tools=["tileiras"], sm="90")': True,
+    'env = Environment(tools=["default", "tileiras"])': True,
+    'env = Environment(tools=["mine", "tileiras"])': False,
+    'env = Environment(tools=["tileiras"], toolpath=["tools"])': False,
+    'env = Environment(tools=["tileiras"], sm=open("sm").read())': False,
+    'env.Tool("tileiras")': False,
+    "if open('x'):\n    import tileiras_build": False,
+}
+
+
+@pytest.mark.parametrize("text", AT_THE_TOOL)
+def test_a_statement_that_brings_the_tool_does_nothing_before(tmp_path, text):
+    (tmp_path / "script").write_text(f"{text}\nread = open('x')\n")
+    assert (unwatched_start(str(tmp_path / "script"), 1 + text.count("\n")) is None) is AT_THE_TOOL[text]

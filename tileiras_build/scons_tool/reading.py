@@ -102,11 +102,16 @@ class Reading:
 
     def start(self) -> None:
         """Watch from now on, if SCons is reading build scripts."""
-        scripts = list(_running_scripts())
-        if not scripts:
+        running = _running_code()
+        if not running:
             self.doubt = "no build script is being read"
             return
-        self.doubt = next(filter(None, (unwatched_start(path, line) for path, line in scripts)), None)
+        self.doubt = next(filter(None, (unwatched_start(path, line) for path, line in running)), None)
+        self.scripts.update(path for path, _ in running)
+        # An environment that loads the tool may have loaded SCons' own before it.
+        self.detected_tools = any(
+            frame.f_code.co_filename == SCons.Tool.__file__ for frame in _frames(sys._getframe(1))
+        )
         self._stand_in()
         self.is_begun = self._watching = True
         sys.addaudithook(self._hear)
@@ -445,13 +450,20 @@ def _script_of(node: SCons.Node.FS.File) -> str:
     return (node if node.rexists() else node.srcnode()).rfile().get_abspath()
 
 
-def _running_scripts() -> Iterator[tuple[str, int]]:
-    """The build scripts that are being run, and at which line."""
-    paths = set(map(_script_of, SCons.Node.SConscriptNodes))
+def _running_code() -> list[tuple[str, int]]:
+    """The user's files whose code is being run, and at which line: build scripts, what they import, and tools.
+
+    Nothing where no build script is being read; below the outermost one is who runs SCons.
+    """
+    scripts = set(map(_script_of, SCons.Node.SConscriptNodes))
+    found, running = [], 0
     for frame in _frames(sys._getframe(1)):
         path = os.path.abspath(frame.f_code.co_filename)
-        if path in paths:
-            yield path, frame.f_lineno
+        if not frame.f_code.co_filename.startswith("<") and not _is_known(path):
+            found.append((path, frame.f_lineno))
+        if path in scripts:
+            running = len(found)
+    return found[:running]
 
 
 @contextmanager

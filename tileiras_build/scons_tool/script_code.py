@@ -57,6 +57,8 @@ _ORDERLESS = frozenset("all any bool frozenset issubset issuperset isdisjoint le
 _SETS = frozenset(("frozenset", "set"))
 _NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; of os.path they are watched
 _STATS = frozenset(("stat", "lstat", "rstat"))
+_ACTING = (ast.Attribute, ast.Call, ast.Await, ast.Subscript)
+_TOOLS = ("default", "tileiras")
 _COMMAND_LINE = frozenset(("GetOption", "argv"))
 
 
@@ -197,11 +199,36 @@ def _attribute(node: ast.Attribute, modules: dict[str, str]) -> str | None:
 
 
 def unwatched_start(path: str, line: int | None = None) -> str | None:
-    """What a script does before ``line`` (None: at all) that is more than to import known modules: where, or None."""
+    """What a script does before ``line`` is done (None: at all) that is more than to import known modules: where, or None.
+
+    The statement at ``line`` imports this package, or makes an environment with its tool.
+    """
     for statement in parse(path).body:
-        if (line is None or (statement.end_lineno or statement.lineno) < line) and not _is_harmless(statement):
+        if line is not None and statement.lineno > line:
+            break
+        is_before = line is None or (statement.end_lineno or statement.lineno) < line
+        if not (_is_harmless(statement) or not is_before and _is_way_to_tool(statement)):
             return f"{path}:{statement.lineno} runs before the tool is imported"
     return None
+
+
+def _is_way_to_tool(statement: ast.stmt) -> bool:
+    """Whether it does nothing else before this package is imported: the start of every file on the way is looked at itself.
+
+    The ``__init__`` of a package would be done by then, and so would another tool.
+    """
+    if isinstance(statement, ast.Import):
+        return len(statement.names) == 1 and "." not in statement.names[0].name
+    if not isinstance(statement, ast.Assign | ast.Expr) or not isinstance(call := statement.value, ast.Call):
+        return False
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    tools = [value for value in values if isinstance(value, ast.List)]
+    return (
+        isinstance(call.func, ast.Name)
+        and not any(isinstance(part, _ACTING) for value in values for part in ast.walk(value))
+        and all(getattr(tool, "value", None) in _TOOLS for value in tools for tool in value.elts)
+        and all(keyword.arg != "toolpath" for keyword in call.keywords)
+    )
 
 
 def _is_harmless(statement: ast.stmt) -> bool:
@@ -211,8 +238,7 @@ def _is_harmless(statement: ast.stmt) -> bool:
         # A function of os that is taken before it is watched stays unwatched.
         return statement.level == 0 and _is_known_module(statement.module or "") and statement.module != "os"
     if isinstance(statement, (ast.Assign, ast.Expr)):
-        acting = (ast.Attribute, ast.Call, ast.Await, ast.Subscript)
-        return not any(isinstance(part, acting) for part in ast.walk(statement))
+        return not any(isinstance(part, _ACTING) for part in ast.walk(statement))
     return False
 
 
