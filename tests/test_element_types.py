@@ -10,9 +10,10 @@ from tileiras_build.bytecode import float_text
 from tileiras_build.bytecode.type_table import PLAIN_TYPES
 from tileiras_build.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.dialects.cuda_tile.element_types import BITS, BY_NAME
-from tileiras_build.element_types import ELEMENT_TYPES
+from tileiras_build.element_types import ELEMENT_TYPES, MAP_TYPES, OPERAND_TYPES
 from tileiras_build.interpreter.arguments import TYPE_NAMES
 from tileiras_build.interpreter.formats import FORMATS, HELD, fnv8_to_float
+from tileiras_build.launch_checks import WORDS
 from tileiras_build.packages.calls import SCALAR_TYPES
 from tileiras_build.pipeline.analysis.tensor_maps import MAP_ELEMENTS
 from tileiras_build.pipeline.shared.element_types import ELEMENTS
@@ -104,6 +105,17 @@ def test_every_table_has_every_element_type(table):
     found, missing = TABLES[table]
     assert found - ELEMENT_TYPES.keys() == set()
     assert ELEMENT_TYPES.keys() - found == set(missing)
+
+
+def test_what_tensor_maps_hold_is_known_to_launches():
+    for name, element in MAP_ELEMENTS.items():
+        assert MAP_TYPES[element].bytes * 8 == ELEMENT_TYPES[name].moved_bits
+    assert {**MAP_TYPES, **{name: None for name in WORDS["element"]}}.keys() == MAP_TYPES.keys()
+
+
+@pytest.mark.parametrize("name", [name for name, row in OPERAND_TYPES.items() if row.numpy and row.format])
+def test_the_bits_of_operands_are_those_of_libraries(name):
+    assert OPERAND_TYPES[name].moved_bits == 8 * dtype(name).itemsize
 
 
 def test_widths_and_formats_are_those_of_the_interpreter():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import copysign, frexp, ldexp
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class ElementType:
     ``numpy``, the type of NumPy or ml_dtypes, None where neither has it; ``c``, of a parameter in C; ``c_kind``, of an
     element in launcher.hpp; ``struct``, the letter of Python's module; ``tma``, the element of a tensor map, None where none
     is used; ``ptx``, in the names of matrix instructions and conversions; ``unused``, how many low bits in memory say nothing;
-    ``per_byte``, how many share a byte of an array.
+    ``per_byte``, how many share a byte of an array; ``dlpack``, DLDataTypeCode of types that NumPy has from ml_dtypes.
     """
 
     name: str
@@ -115,6 +116,7 @@ class ElementType:
     format: FloatFormat | None = None
     unused: int = 0
     per_byte: int = 1
+    dlpack: int | None = None
 
     @cached_property
     def moved_bits(self) -> int:
@@ -156,7 +158,7 @@ _ROWS = (
     ),
     ElementType(
         "bf16", 16, "bfloat", "i16", "bfloat16", "uint16_t", "bf16", None, "bf16", "bf16",
-        FloatFormat(8, 7, 127, 0x7FC0, infinity=0x7F80),
+        FloatFormat(8, 7, 127, 0x7FC0, infinity=0x7F80), dlpack=4,
     ),
     ElementType(
         "f32", 32, "float", "i32", "float32", "float", "f32", "f", "f32", "f32",
@@ -173,17 +175,44 @@ _ROWS = (
     ),
     ElementType(
         "f8E4M3FN", 8, "i8", "i8", "float8_e4m3fn", c_kind="f8", tma="u8", ptx="e4m3", format=FloatFormat(4, 3, 7, 0x7F),
+        dlpack=10,
     ),
     ElementType(
         "f8E5M2", 8, "i8", "i8", "float8_e5m2", c_kind="f8", tma="u8", ptx="e5m2",
-        format=FloatFormat(5, 2, 15, 0x7E, infinity=0x7C),
+        format=FloatFormat(5, 2, 15, 0x7E, infinity=0x7C), dlpack=12,
     ),
     ElementType(
         "f8E8M0FNU", 8, "i8", "i8", "float8_e8m0fnu", c_kind="f8", tma="u8", ptx="ue8m0",
-        format=FloatFormat(8, 0, 127, 0xFF, signed=False, zero=False),
+        format=FloatFormat(8, 0, 127, 0xFF, signed=False, zero=False), dlpack=14,
     ),
     ElementType("fnv8E5M3FNU", 8, "i8", "i8", None, c_kind="f8", tma="u8", format=FNV8),
     # No parameter is one; two share a byte.
-    ElementType("f4E2M1FN", 4, "i8", "i8", "float4_e2m1fn", c=None, ptx="e2m1", format=FloatFormat(2, 1, 1, None), per_byte=2),
+    ElementType(
+        "f4E2M1FN", 4, "i8", "i8", "float4_e2m1fn", c=None, ptx="e2m1", format=FloatFormat(2, 1, 1, None), per_byte=2, dlpack=17,
+    ),
 )  # fmt: skip
 ELEMENT_TYPES: dict[str, ElementType] = {row.name: row for row in _ROWS}
+
+# Of no tile, but of operands of matrix instructions: floats of 6 bits, and two of 4 bits in a byte.
+_OPERANDS = (
+    ElementType("f6E2M3FN", 6, "i8", "i8", "float6_e2m3fn", c=None, ptx="e2m3", dlpack=15),
+    ElementType("f6E3M2FN", 6, "i8", "i8", "float6_e3m2fn", c=None, ptx="e3m2", dlpack=16),
+    ElementType("f4E2M1FNx2", 8, "i8", "i8", None, c=None),
+)
+OPERAND_TYPES: dict[str, ElementType] = ELEMENT_TYPES | {row.name: row for row in _OPERANDS}
+
+
+class MapType(NamedTuple):
+    """An element of a tensor map: the driver's name of it (CUtensorMapDataType), and its bytes."""
+
+    driver: str
+    bytes: int
+
+
+# By the words of launch manifests. Of integers below 32 bits the driver knows those without sign alone.
+MAP_TYPES: dict[str, MapType] = {
+    "i8": MapType("UINT8", 1), "u8": MapType("UINT8", 1), "i16": MapType("UINT16", 2), "u16": MapType("UINT16", 2),
+    "i32": MapType("INT32", 4), "u32": MapType("UINT32", 4), "i64": MapType("INT64", 8), "u64": MapType("UINT64", 8),
+    "f16": MapType("FLOAT16", 2), "bf16": MapType("BFLOAT16", 2), "f32": MapType("FLOAT32", 4),
+    "tf32": MapType("TFLOAT32", 4), "f64": MapType("FLOAT64", 8),
+}  # fmt: skip

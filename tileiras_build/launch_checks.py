@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from .element_types import ELEMENT_TYPES, MAP_TYPES
 from .manifest_words import GRID, POINTER, TENSOR_MAP
 
 if TYPE_CHECKING:
@@ -20,15 +21,12 @@ MOST_THREADS, MOST_SHARED, MOST_CTAS, MOST_CLUSTER = 1024, 1 << 20, 64, 64
 MOST_PARAMETERS = 32764
 _WIDE = 1 << 63
 # Bytes of a parameter by its kind; other kinds (small floats) have 1 to 16.
-SIZES = {
-    POINTER: 8, TENSOR_MAP: 128, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "tf32": 4,
-    "f64": 8,
-}  # fmt: skip
+SIZES = {POINTER: 8, TENSOR_MAP: 128}
+SIZES |= {name: row.moved_bits // 8 for name, row in ELEMENT_TYPES.items() if row.c is not None and row.c_kind != "f8"}
 _LENGTHS = ("i8", "i16", "i32", "i64")  # kinds of an array's lengths and strides
 # Words of a tensor map (CUDA Driver API, "Tensor Map Object Management").
-ELEMENTS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "tf32", "f64")
 WORDS = {
-    "element": ELEMENTS,
+    "element": tuple(MAP_TYPES),
     "swizzle": ("none", "32B", "64B", "128B", "128B_ATOM_32B"),
     "interleave": ("none", "16B", "32B"),
     "fill": ("zero", "nan"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
+from .element_types import OPERAND_TYPES
 from .errors import InvalidInput, nearest
 
 WARP = 32
@@ -24,19 +25,12 @@ RESERVED_SHARED_MEMORY = 1024
 # Bytes that the parameters of a kernel may take (PTX ISA 9.0, section 11.2.1, ".entry").
 PARAMETER_MEMORY = 32_764
 
-# Bits of one element, by MLIR spelling; tf32 travels in 32-bit registers.
-ELEMENT_BITS = {
-    "f64": 64, "f32": 32, "tf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8,
-    "f6E2M3FN": 8, "f6E3M2FN": 8, "f4E2M1FN": 8, "f4E2M1FNx2": 8,
-}  # fmt: skip
+# Bits of one element of an operand, by MLIR spelling; tf32 travels in 32-bit registers, floats below 8 bits in bytes.
+ELEMENT_BITS = {name: row.moved_bits for name, row in OPERAND_TYPES.items()}
 # Bits of one operand value of an instruction, by LLVM spelling.
 VALUE_BITS = {"i32": 32, "float": 32, "double": 64, "<2 x half>": 32}
-# PTX spelling of a dtype inside an mma mnemonic; integers are spelled by their signedness instead.
-PTX_TYPE = {
-    "f64": "f64", "f32": "f32", "tf32": "tf32", "i32": "s32", "f16": "f16", "bf16": "bf16",
-    "f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f6E2M3FN": "e2m3", "f6E3M2FN": "e3m2", "f4E2M1FN": "e2m1",
-    "f8E8M0FNU": "ue8m0",
-}  # fmt: skip
+# PTX spelling of a dtype inside an mma mnemonic; 8-bit integers are spelled by their signedness instead.
+PTX_TYPE = {name: row.ptx for name, row in OPERAND_TYPES.items() if row.ptx is not None and name != "i8"}
 
 
 # ---------------------------------------------------------------------------------------------- mma.sync rows

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
+from ..element_types import MAP_TYPES
 from ..launch_manifest import Parameter, TensorMapRow, Value
 from ..manifest_words import MOST_PROGRAMS, POINTER
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
@@ -19,10 +20,6 @@ from ..targets import COMMON_SHARED_MEMORY, TARGETS
 from .calls import Call, Member, calls_of
 from .render import LEAST, MOST, render
 
-_ELEMENTS = {
-    "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
-    "u64": "UINT64", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "tf32": "TFLOAT32", "f64": "FLOAT64",
-}  # fmt: skip
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
@@ -150,7 +147,7 @@ def _tensor_maps(image: Image) -> Iterator[MapRow]:
 
 def _tensor_map(row: TensorMapRow, sizes: Sequence[int]) -> MapRow:
     words = (
-        f"DATA_TYPE_{_ELEMENTS[row.element]}",
+        f"DATA_TYPE_{MAP_TYPES[row.element].driver}",
         f"INTERLEAVE_{row.interleave.upper()}",
         f"SWIZZLE_{row.swizzle.upper()}",
         f"L2_PROMOTION_{_L2[row.l2_promotion]}",

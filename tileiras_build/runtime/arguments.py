@@ -35,9 +35,10 @@ _SHOWN = 200  # characters of what others say
 _BYTE = ("uint8", "int8", "bool")
 # The NumPy types that may hold each element: its own, and its bits where few libraries have a name for it.
 ELEMENT_TYPES: dict[str, tuple[str, ...]] = {
-    "i1": ("bool", "uint8", "int8"), "i8": ("int8", "uint8", "bool"), "i16": ("int16", "uint16"),
-    "i32": ("int32", "uint32"), "i64": ("int64", "uint64"), "f16": ("float16",), "f32": ("float32",),
-    "tf32": ("float32",), "f64": ("float64",), "bf16": ("bfloat16", "uint16", "int16", "void16"),
+    "i1": ("bool", "uint8", "int8"), "i8": ("int8", "uint8", "bool"),
+    **{f"i{bits}": (f"int{bits}", f"uint{bits}") for bits in (16, 32, 64)},
+    **{row.name: (row.numpy,) for row in _FLOATS if row.numpy is not None and row.struct is not None},
+    "bf16": ("bfloat16", "uint16", "int16", "void16"),
     **{row.name: (*filter(None, (row.numpy,)), *_BYTE, "void8") for row in _FLOATS if row.bits == 8},
 }  # fmt: skip
 # Elements smaller than a byte travel in bytes.

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsInt
 
+from ..element_types import MAP_TYPES
 from ..errors import InvalidInput, TileirasError
 from .arguments import ArrayView, said
 from .fast_binding import Packed
@@ -30,10 +31,6 @@ _ENCODE_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,  # shape, strides, box, element strides
     ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int,  # interleave, swizzle, L2 promotion, fill
 )  # fmt: skip
-_DATA_TYPES = {
-    "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
-    "u64": "UINT64", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "tf32": "TFLOAT32", "f64": "FLOAT64",
-}  # fmt: skip
 _STREAMS = "pass a stream of cuda.core, torch or CuPy, or its handle"
 _HANDLE_BITS = 64
 _L2_PROMOTION = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
@@ -166,7 +163,7 @@ class CudaDriver:
         """The enumerations' numbers: data type, interleave, swizzle, L2 promotion, fill."""
         cuda = self._cuda
         members = (
-            (cuda.CUtensorMapDataType, "DATA_TYPE", _DATA_TYPES[tensor_map.element]),
+            (cuda.CUtensorMapDataType, "DATA_TYPE", MAP_TYPES[tensor_map.element].driver),
             (cuda.CUtensorMapInterleave, "INTERLEAVE", tensor_map.interleave.upper()),
             (cuda.CUtensorMapSwizzle, "SWIZZLE", tensor_map.swizzle.upper()),
             (cuda.CUtensorMapL2promotion, "L2_PROMOTION", _L2_PROMOTION[tensor_map.l2_promotion]),

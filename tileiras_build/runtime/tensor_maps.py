@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..element_types import MAP_TYPES
 from ..errors import InvalidInput
 from .fast_binding import Packed
 
 if TYPE_CHECKING:
     from ..launch_manifest import TensorMapRow, Value
 
-BYTES = {"i8": 1, "u8": 1, "f16": 2, "bf16": 2, "i16": 2, "u16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
-BYTES |= {"f64": 8, "i64": 8, "u64": 8}
 SWIZZLE_SPAN = {"32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
 SIZE, ALIGNMENT = 128, 64
 _MAX_STRIDE, _MAX_LENGTH, _MAX_BOX, _MAX_ELEMENT_STRIDE = 1 << 40, 1 << 32, 256, 8
@@ -67,7 +66,7 @@ def _value(number: int | Value, params: Sequence[bytes] | Packed) -> int:
 
 def _problems(made: TensorMap) -> Iterator[str]:
     """What the driver would refuse, in the order of its parameters."""
-    rank, bytes = len(made.shape), BYTES[made.element]
+    rank, bytes = len(made.shape), MAP_TYPES[made.element].bytes
     if not 1 <= rank <= 5:
         yield f"its rank is {rank}, not 1 to 5"
     if made.address % 16:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
+from ...element_types import OPERAND_TYPES
+
 if TYPE_CHECKING:
     from .arrays import Description
 
 CPU, CUDA = 1, 2  # DLDeviceType
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode by NumPy's kind
 # DLDataTypeCode of types that NumPy has from ml_dtypes.
-NAMED = {
-    "bfloat16": 4, "float8_e4m3fn": 10, "float8_e5m2": 12, "float8_e8m0fnu": 14, "float6_e2m3fn": 15,
-    "float6_e3m2fn": 16, "float4_e2m1fn": 17, "float8_e4m3": 8,
-}  # fmt: skip
+NAMED = {row.numpy: row.dlpack for row in OPERAND_TYPES.values() if row.numpy is not None and row.dlpack is not None}
+NAMED["float8_e4m3"] = 8  # which has infinities, and which nothing here computes with
 NAME = b"dltensor"
 
 

@@ -101,3 +101,15 @@ func.func @reduce(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %i: i32) {
 }
 // ==>
 // error[tma-reduce]: 'cute_nvgpu.arch.copy.SM100.tma_reduce' op needs a kind of add, min, max, inc, dec, and, or, xor and the mode tile with 1 to 5 coordinates or im2col with 3 to 5 coordinates
+
+// ---- a_product_of_elements_that_do_not_exist
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_80
+func.func @nothing() {
+  %atom = cute.make_atom : () -> !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">
+  %a = cute.memref.alloca : () -> !cute.memref<f16, rmem, "8:1">
+  %c = cute.memref.alloca : () -> !cute.memref<f32, rmem, "4:1">
+  cute.mma_atom_call %atom, %c, %a, %a, %c : (!cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">, !cute.memref<f32, rmem, "4:1">, !cute.memref<f16, rmem, "8:1">, !cute.memref<f16, rmem, "8:1">, !cute.memref<f32, rmem, "4:1">) -> ()
+  func.return
+}
+// ==>
+// error[atom-words]: 'cute.mma_atom_call' op has the atom !cute_nvgpu.sm80.mma<"16x8x16 f16 f15 f32">: no product has elements of f15

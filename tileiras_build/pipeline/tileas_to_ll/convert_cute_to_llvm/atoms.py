@@ -17,6 +17,7 @@ from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.definition import TableOperation
 from ....dialects.narrowing import expect, type_of
 from ....dialects.nvvm import generic
+from ....element_types import OPERAND_TYPES
 from ....errors import InternalError
 from ....targets import TARGETS
 from .conversion import BoundAtom, Converter, Held, Rewrite, View
@@ -116,9 +117,8 @@ def universal_fma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
 
 
 # ---- products ------------------------------------------------------------------------------------------
-BITS = {
-    "f64": 64, "f32": 32, "tf32": 32, "s32": 32, "f16": 16, "bf16": 16, "s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8,
-}  # fmt: skip
+# Bits by PTX's names of elements.
+BITS = {row.ptx: row.moved_bits for row in OPERAND_TYPES.values() if row.ptx is not None} | {"u8": 8}
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,11 @@ class Product:
         words = words_of(kind, 4, cv)
         try:
             m, n, k = map(int, words[0].split("x"))
-            return cls(m, n, k, *words[1:4])
         except ValueError:
             raise cv.invalid("atom-words", f"has the atom {kind}: expected a shape such as 16x8x16") from None
+        if unknown := [word for word in words[1:4] if word not in BITS]:
+            raise cv.invalid("atom-words", f"has the atom {kind}: no product has elements of {unknown[0]}")
+        return cls(m, n, k, *words[1:4])
 
     def registers(self) -> tuple[int, int, int]:
         """Registers of A, B and C that a thread of a warp holds."""

@@ -34,6 +34,8 @@ from ....dialects.nvvm.attrs import (
     ShapeAttr,
 )
 from ....dialects.vector_ext import FromElementsOp
+from ....element_types import ELEMENT_TYPES
+from ...shared.accessors import given
 from .conversion import Emitter, rewrite
 from .converted_types import struct_of
 
@@ -42,13 +44,10 @@ COLUMN = MmaLayoutAttr.new([StringAttr("col")])
 
 # Element type of A or B -> PTX name; f32 stands for tf32, which has no registers of its own.
 PTX_TYPES: dict[type[Attribute], str] = {
-    Float16Type: "f16",
-    BFloat16Type: "bf16",
-    Float32Type: "tf32",
-    Float64Type: "f64",
-    Float8E4M3FNType: "e4m3",
-    Float8E5M2Type: "e5m2",
+    kind: given(ELEMENT_TYPES[kind.name].ptx)
+    for kind in (Float16Type, BFloat16Type, Float64Type, Float8E4M3FNType, Float8E5M2Type)
 }
+PTX_TYPES[Float32Type] = "tf32"
 _INTEGERS = {8: "s8", 4: "s4"}
 # Registers of these stay as they are; all others travel as i32.
 _NATURAL = (Float16Type, Float64Type)

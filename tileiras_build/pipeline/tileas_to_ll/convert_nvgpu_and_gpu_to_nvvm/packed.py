@@ -28,17 +28,14 @@ from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvvm import ops_matrix as target
 from ....dialects.nvvm.attrs import RoundingAttr
 from ....dialects.vector_ext import FromElementsOp
+from ....element_types import OPERAND_TYPES
+from ...shared.accessors import given
 from .conversion import Emitter, rewrite
 
-SMALL: dict[type[Attribute], str] = {
-    Float8E4M3FNType: "e4m3",
-    Float8E5M2Type: "e5m2",
-    Float6E2M3FNType: "e2m3",
-    Float6E3M2FNType: "e3m2",
-    Float4E2M1FNType: "e2m1",
-    Float8E8M0FNUType: "ue8m0",
-}
-HALF: dict[type[Attribute], str] = {Float16Type: "f16", BFloat16Type: "bf16"}
+_SMALL = (Float8E4M3FNType, Float8E5M2Type, Float6E2M3FNType, Float6E3M2FNType, Float4E2M1FNType, Float8E8M0FNUType)
+# PTX's names.
+SMALL: dict[type[Attribute], str] = {kind: given(OPERAND_TYPES[kind.name].ptx) for kind in _SMALL}
+HALF: dict[type[Attribute], str] = {kind: given(OPERAND_TYPES[kind.name].ptx) for kind in (Float16Type, BFloat16Type)}
 
 
 @rewrite(nvgpu.RcpOp)

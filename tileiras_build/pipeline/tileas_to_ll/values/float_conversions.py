@@ -20,13 +20,13 @@ from ....dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....element_types import ELEMENT_TYPES
 from ....errors import Unsupported
 from ...shared.accessors import given
-from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, vector
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, named, vector
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
 
 Scalar = Callable[[Value], Value]
 
-LLVM_FLOATS = {"f16": HALF, "bf16": BFLOAT, "f32": FLOAT, "f64": DOUBLE}
+LLVM_FLOATS = {name: named(ELEMENT_TYPES[name].register) for name in ("f16", "bf16", "f32", "f64")}
 ROUNDING_SUFFIX = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
 
 
@@ -57,7 +57,7 @@ def _small(name: str) -> SmallFloat:
 
 
 SMALL = {name: _small(name) for name in ("f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU")}
-HARDWARE = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+HARDWARE = {name: given(ELEMENT_TYPES[name].ptx) for name in ("f8E4M3FN", "f8E5M2")}
 NEAREST = RoundingAttr(StringAttr("rn"))
 # Bits of f32: infinity, the canonical NaN, the sign, what tf32 keeps, and 2 ** -127, a subnormal number.
 INFINITY_BITS, NAN_BITS, SIGN_MASK, TF32_MASK = 0x7F800000, 0x7FC00000, -1 << 31, -1 << 13
