@@ -42,22 +42,30 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %1 = nv_tileas.local_load %y, %zero {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
   nv_tileas.async_commit
   %raised = arith.addi %zero, %one : i32
-  %next = arith.remui %raised, %three : i32
-  %sum, %2, %3, %4, %5 = nv_tileas.for %zero, %end, %one initial(%none, %0, %1, %next, %zero) : (i32, i32, i32, !tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) {
-  ^bb0(%6: i32, %7: !tile_64x64xf32, %8: !tile_64x16xf16, %9: !tile_16x64xf16, %10: i32, %11: i32):
-    %12 = nv_tileas.local_load %x, %11 {starts = array<i64: 0, 16>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
-    %13 = nv_tileas.local_load %y, %11 {starts = array<i64: 16, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-    %more = nv_tileas.dot %8, %9, %7 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
-    %14 = arith.addi %6, %one : i32
+  %2 = arith.constant 0 : i32
+  %3 = arith.cmpi %three, %2 {predicate = "eq"} : (i32, i32) -> i1
+  %4 = arith.constant 1 : i32
+  %5 = arith.select %3, %4, %three : (i1, i32, i32) -> i32
+  %6 = arith.remui %raised, %5 : i32
+  %sum, %7, %8, %9, %10 = nv_tileas.for %zero, %end, %one initial(%none, %0, %1, %6, %zero) : (i32, i32, i32, !tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) {
+  ^bb0(%11: i32, %12: !tile_64x64xf32, %13: !tile_64x16xf16, %14: !tile_16x64xf16, %15: i32, %16: i32):
+    %17 = nv_tileas.local_load %x, %16 {starts = array<i64: 0, 16>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
+    %18 = nv_tileas.local_load %y, %16 {starts = array<i64: 16, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
+    %more = nv_tileas.dot %13, %14, %12 {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %19 = arith.addi %11, %one : i32
     nv_tileas.async_wait {pending = 1 : i32}
     nv_tileas.barrier
-    %15 = nv_tileas.local_load %x, %10 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
-    %16 = nv_tileas.local_load %y, %10 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
-    %more_1 = nv_tileas.dot %12, %13, %more {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
+    %20 = nv_tileas.local_load %x, %15 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x16xf16
+    %21 = nv_tileas.local_load %y, %15 {starts = array<i64: 0, 0>} : (!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_16x64xf16
+    %more_1 = nv_tileas.dot %17, %18, %more {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x16xf16, !tile_16x64xf16, !tile_64x64xf32) -> !tile_64x64xf32
     nv_tileas.async_commit
-    %raised_1 = arith.addi %10, %one : i32
-    %next_1 = arith.remui %raised_1, %three : i32
-    nv_tileas.continue %more_1, %15, %16, %next_1, %10 : (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> ()
+    %raised_1 = arith.addi %15, %one : i32
+    %22 = arith.constant 0 : i32
+    %23 = arith.cmpi %three, %22 {predicate = "eq"} : (i32, i32) -> i1
+    %24 = arith.constant 1 : i32
+    %25 = arith.select %23, %24, %three : (i1, i32, i32) -> i32
+    %26 = arith.remui %raised_1, %25 : i32
+    nv_tileas.continue %more_1, %20, %21, %26, %15 : (!tile_64x64xf32, !tile_64x16xf16, !tile_16x64xf16, i32, i32) -> ()
   }
   nv_tileaa.return
 }

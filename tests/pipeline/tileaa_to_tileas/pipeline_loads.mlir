@@ -82,8 +82,6 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   ^bb0(%k: i32, %c: !tile_64x64xf32_v1, %21: i32, %22: i32):
     nv_tileas.async_wait {pending = 2 : i32}
     nv_tileas.barrier
-    %t0 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
-    %t1 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
     %23 = nv_tileas.local_load %1, %21 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
     %24 = nv_tileas.local_load %2, %21 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
     %d = nv_tileas.dot %23, %24, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1

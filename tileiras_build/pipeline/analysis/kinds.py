@@ -8,9 +8,12 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
-from ...dialects.facts import Layouts, facts_of
+from ...dialects.facts import Layouts, facts_of, is_return
+from ...dialects.ir import walk
 
 DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
+ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
+SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))
 ELEMENTWISE, FREE, SHAPE, POINTER = Layouts.ELEMENTWISE, Layouts.FREE, Layouts.SHAPE, Layouts.POINTER
 
 
@@ -32,7 +35,7 @@ def is_pure(op: Operation) -> bool:
 def may_divide_by_zero(op: Operation) -> bool:
     """Whether an operation divides integers by what may be 0, or -1, of which LLVM takes what it likes to follow.
 
-    Computed where the program has returned, it would tell LLVM that the program does not return.
+    Computed where the program has ended, it would tell LLVM that the program does not end there.
     """
     if op.name not in DIVISIONS:
         return False
@@ -41,6 +44,11 @@ def may_divide_by_zero(op: Operation) -> bool:
         return True
     value = divisor.properties["value"]
     return not isinstance(value, IntegerAttr) or value.value.data in (0, -1)
+
+
+def may_end(op: Operation) -> bool:
+    """Whether a program may end inside an operation: at a return, or at an assertion."""
+    return any(is_return(inner) or inner.name in ASSERTIONS for inner in walk(op))
 
 
 def tiles(values: Iterable[SSAValue]) -> list[SSAValue]:

@@ -27,7 +27,7 @@ from ...dialects.facts import (
 from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout
 from ..shared.accessors import block_of, last_op, owner, parent, row, tile_type
-from .kinds import is_pure, is_tile, may_divide_by_zero, tiles
+from .kinds import is_pure, is_tile, may_divide_by_zero, may_end, tiles
 from .memory_order import acquires
 
 # What multiplies: in registers, or with operands in shared memory.
@@ -254,10 +254,10 @@ def looked_up(op: Operation) -> list[Operation]:
 
 
 def _may_come_first(load: Operation) -> bool:
-    """Whether the place of a load may be computed where the kernel has returned before it."""
+    """Whether the place of a load may be computed where the kernel has ended before it."""
     block = block_of(load)
     before = itertools.takewhile(lambda op: op is not load, block.ops)
-    if not any(is_return(inner) for op in before for inner in walk(op)):
+    if not any(map(may_end, before)):
         return True
     waiting, seen = list(load.operands), set[Operation]()
     while waiting:

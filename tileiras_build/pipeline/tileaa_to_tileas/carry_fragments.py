@@ -10,8 +10,8 @@ After: pipeline_loads (all rings have their readers and waits). Before: choose_a
 Sound: the steps of a product are added in order of k, as the instructions of the whole one are. Waits, barriers and copies
        keep their order; a stage is waited for before any of it is read, and all of it has been read at the next barrier,
        behind which it is copied to. What the last iteration does for one more is not seen: copies past the end are
-       disabled, and the fragments of what they leave, zeros, are not multiplied. Loops whose tiles TMA fetches stay:
-       nothing would end a wait for one more, and their warps wait each for itself.
+       disabled, the fragments of what they leave, zeros, are not multiplied, and scalars are not divided by 0. Loops whose
+       tiles TMA fetches stay: nothing would end a wait for one more, and their warps wait each for itself.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ from ...dialects.nv_tileas.ops import (
 )
 from ..analysis.budget import has_registers_for_fragments
 from ..analysis.dot_atoms import atom_named, k_of
-from ..analysis.kinds import is_pure
+from ..analysis.kinds import is_pure, is_tile, may_divide_by_zero
 from ..analysis.operand_chains import kernel_of, only_accumulates, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import last_op, row
 from .inserted import Insert, appender, binary, inserter
+from .speculated import speculated
 from .stepped_operands import SteppedOperand, stepped_operand
 
 ForOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "continue"))
@@ -141,7 +142,8 @@ def _may_be_ahead(parts: _Parts) -> bool:
 
 def _is_early(op: Operation, parts: _Parts) -> bool:
     acts = op.name not in EARLY and (not is_pure(op) or op.regions)
-    return not acts and not any(value.owner in parts.late for value in op.operands)
+    divides = may_divide_by_zero(op) and is_tile(op.results[0])
+    return not acts and not divides and not any(value.owner in parts.late for value in op.operands)
 
 
 def _fits(parts: _Parts, job: Job) -> bool:
@@ -218,4 +220,7 @@ class _Writer:
 
     def _copy(self, ops: list[Operation], values: Values, insert: Insert) -> None:
         for op in ops:
-            insert(op.clone(values))
+            if may_divide_by_zero(op):
+                values[op.results[0]] = speculated(op, [values.get(value, value) for value in op.operands], insert)
+            else:
+                insert(op.clone(values))

@@ -27,7 +27,7 @@ from ..analysis.chained_products import DOT, chains_of
 from ..analysis.cta_split import Division, Undivided, shape_of
 from ..analysis.fetchable import may_fetch
 from ..analysis.kept_tiles import kept_words
-from ..analysis.kinds import is_pure, is_tile
+from ..analysis.kinds import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.operand_chains import early_returns
 from ..analysis.resident_operands import stays_in_shared
 from ..contracts import EdgePass
@@ -103,10 +103,11 @@ def _fewest_rows(division: Division) -> int | None:
 def _loop_around(func: Operation, parts: int) -> Block:
     """The body of a loop of so many turns around all that may differ between them."""
     entry, turn = func.regions[0].blocks[0], Block(arg_types=[i32])
-    moved: set[Operation] = set()
+    moved, ended = set[Operation](), False
     for op in list(entry.ops)[:-1]:
-        if not _is_common(op, moved):
+        if not _is_common(op, moved) or (ended and may_divide_by_zero(op)):
             moved.add(op)
+            ended = ended or may_end(op)
             op.detach()
             turn.add_op(op)
     last = last_op(entry)

@@ -64,6 +64,10 @@ def equal(a: SSAValue, b: SSAValue) -> Operation:
     return _compare("eq", a, b)
 
 
+def below(a: SSAValue, b: SSAValue) -> Operation:
+    return _compare("ult", a, b)
+
+
 def group_of(index: SSAValue, steps: int, insert: Insert) -> SSAValue:
     """Which group of ``steps`` (a power of two) an index from 0 on is in."""
     return insert(binary(arith.ShRUIOp, index, insert(constant_i32(log2_exact(steps)))))

@@ -22,7 +22,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
-from ..analysis.kinds import is_pure, is_tile
+from ..analysis.kinds import is_pure, is_tile, may_divide_by_zero
 from ..analysis.operand_chains import is_zero, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
@@ -78,7 +78,9 @@ def _issue(product: TableOperation) -> _Issue | None:
     ops = [op for op in block.ops if op in scalars or op in acts]
     arguments = [value for op in ops for value in op.operands if value.owner is block and value.index]
     following = _scalars([last_op(block).operands[value.index - 1] for value in arguments], block)
-    return None if following is None else _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
+    if following is None or any(map(may_divide_by_zero, scalars | following)):
+        return None
+    return _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
 
 
 def _is_alone(product: TableOperation) -> bool:

@@ -19,9 +19,11 @@ from ...dialects.nv_tileas.ops import (
 )
 from ...dialects.nv_tileas.types import BufferType
 from ..shared.accessors import owner, parent, row
+from ..shared.eliminate_common import remove_unused
 from .chain_layouts import forwarded, with_layout
 from .copied_loads import CopiedLoad, is_outside
 from .inserted import Insert, binary, constant_i32, group_of, insert_before, inserter
+from .speculated import speculated
 
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
@@ -80,9 +82,7 @@ class LoopCopies:
             return value
         if value not in known:
             operands = [self._at(operand, index, insert, known) for operand in owner(value).operands]
-            clone = with_operands(owner(value), operands)
-            insert(clone)
-            known[value] = clone.results[0]
+            known[value] = speculated(owner(value), operands, insert)
         return known[value]
 
     # ---- readings ----------------------------------------------------------------------------------
@@ -90,6 +90,7 @@ class LoopCopies:
         for load, buffer in zip(self.loads, self.buffers):
             own = stage if load.steps == 1 else self.tile_of(load, self.block.args[0], inserter(load.product))
             self._replace_load(load, buffer, own)
+        remove_unused(self.block)  # what said where the tiles are
 
     def tile_of(self, load: CopiedLoad, index: SSAValue, insert: Insert) -> SSAValue:
         """The place of the tile that the iterations of a group load, in the ring."""
@@ -110,16 +111,6 @@ class LoopCopies:
         last.replace_all_uses_with(current)
         _erase(*reversed(copied.chain))
         _drop_load(load)
-
-
-def with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
-    """The same operation of other values."""
-    return type(op).create(
-        operands=operands,
-        result_types=[result.type for result in op.results],
-        properties=dict(op.properties),
-        attributes=dict(op.attributes),
-    )
 
 
 def _copy(

@@ -10,8 +10,9 @@ Out:   the loads are asynchronous copies, several iterations ahead, into nv_tile
        leaves each its registers.
 After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
-       would run past the last iteration is disabled and leaves zeros in a stage that no one reads. A stage is
-       overwritten after the barrier that follows its last reading: a loop inside another one starts with a barrier.
+       would run past the last iteration is disabled and leaves zeros in a stage that no one reads; its place is computed
+       without a division by 0 (``speculated.py``). A stage is overwritten after the barrier that follows its last reading:
+       a loop inside another one starts with a barrier.
        A load of a loop in which threads meet is copied ahead only if its memory token has it wait for nothing.
        With one stage, the barrier after a product comes before any copy to the operands of another, hence after all
        that read them.

@@ -17,8 +17,8 @@ from .agent_rings import Ring, State, Tokens, scales_of, stage_of
 from .agent_slices import AgentSlice
 from .copied_loads import is_outside
 from .inserted import Insert, binary, constant_i32, is_first_of, runs_at
-from .loop_copies import with_operands
 from .scale_turns import if_holds, next_token
+from .speculated import speculated
 
 SIDES = (0, 1)  # the operands of a product: each has a warp for its scales
 
@@ -70,7 +70,7 @@ class CopyingAgent(AgentSlice):
             if value not in known and is_outside(value, block):
                 return self.value(value)
             if value not in known:
-                known[value] = insert(with_operands(owner(value), [at(operand) for operand in owner(value).operands]))
+                known[value] = speculated(owner(value), [at(operand) for operand in owner(value).operands], insert)
             return known[value]
 
         return copy.loaded([at(coord) for coord in copy.load.coords], insert)

@@ -15,7 +15,7 @@ from ...layouts.tensor_memory import COPIED_WORDS, LANES
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import scale_columns
 from ..analysis.index_ranges import Check
-from ..analysis.kinds import is_pure
+from ..analysis.kinds import is_pure, may_divide_by_zero
 from ..analysis.memory_access import SECTOR_BYTES, VECTOR_BYTES, ViewFacts
 from ..analysis.operand_chains import ScalarSlice, runs_free, source_load
 from ..analysis.scale_groups import counts_up
@@ -100,7 +100,7 @@ def _is_of_parameters(value: SSAValue) -> bool:
     if isinstance(made, Block):
         around = made.parent_op()
         return around is not None and is_entry(around)
-    return is_pure(made) and all(map(_is_of_parameters, made.operands))
+    return is_pure(made) and not may_divide_by_zero(made) and all(map(_is_of_parameters, made.operands))
 
 
 def _comes_in_vectors(load: TableOperation) -> bool:

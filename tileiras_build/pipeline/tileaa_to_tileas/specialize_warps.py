@@ -24,8 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.definition import TableOperation
-from ...dialects.facts import is_entry, is_return
-from ...dialects.ir import walk
+from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ..analysis.budget import (
     FETCHING_REGISTERS,
@@ -36,7 +35,7 @@ from ..analysis.budget import (
     has_registers_for_issuing,
 )
 from ..analysis.fetchable import products
-from ..analysis.kinds import is_pure, is_tile, may_divide_by_zero
+from ..analysis.kinds import is_pure, is_tile, may_divide_by_zero, may_end
 from ..analysis.operand_chains import TOKEN, ScalarSlice, early_returns, is_zero, only_accumulates
 from ..analysis.scale_groups import groups_loaded
 from ..contracts import EdgePass
@@ -149,14 +148,14 @@ class _Specializer:
 
     def _outline(self, lookups: set[Operation]) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
-        body, returned = Block(), False
+        body, ended = Block(), False
         for op in list(self.entry.ops)[:-1]:
             if op in lookups:
                 self._order_freely(op)
-            if op in lookups or (self._is_common(op) and not (returned and may_divide_by_zero(op))):
+            if op in lookups or (self._is_common(op) and not (ended and may_divide_by_zero(op))):
                 self.shared.add(op)
             else:
-                returned = returned or any(map(is_return, walk(op)))
+                ended = ended or may_end(op)
                 op.detach()
                 body.add_op(op)
         body.add_op(YieldOp.make([[]], []))

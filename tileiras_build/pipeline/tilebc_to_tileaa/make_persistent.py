@@ -40,7 +40,7 @@ from ...dialects.nv_tileaa.ops import (
     YieldOp,
 )
 from ...manifest_words import AXES
-from ..analysis.kinds import may_divide_by_zero
+from ..analysis.kinds import may_divide_by_zero, may_end
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, number_of, parent, row
@@ -146,9 +146,9 @@ def _at_least_one(extent: SSAValue) -> Operation:
 def _fill(loop: _LoopOver, program: list[Operation], body: Block) -> None:
     """The operations of a program in the body, or before the loop where they are the same for all programs."""
     inside: set[SSAValue] = set()
-    returns = any(isinstance(inner, ReturnOp) for op in program[:-1] for inner in walk(op))
+    ends = any(map(may_end, program[:-1]))
     for op in program:
-        alike = _is_alike(op) and not inside & set(op.operands) and not (returns and may_divide_by_zero(op))
+        alike = _is_alike(op) and not inside & set(op.operands) and not (ends and may_divide_by_zero(op))
         append(loop.block if alike else body, op)
         if not alike:
             inside.update(op.results)
