@@ -1,11 +1,12 @@
 """Random tile programs: the interpreter against compiled code in the emulator, at O0 and O3 and for several targets.
 
-    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2 [--later | --grid] [--tuned] [--races]
+    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2 [--later | --grid | --branches] [--tuned] [--races]
 
 Prints one line per disagreement or refusal, with the seed of the program and the first operation whose result is
-wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode. ``--later``:
+wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode, or a kernel's source. ``--later``:
 programs of the later steps too, other ones for the same seeds. ``--grid``: programs of several blocks, with loops of products,
-attention, TMA and arguments for bounds. ``--tuned``: at O3, and at a level, with a strategy and by numbers of TUNING that the
+attention, TMA and arguments for bounds. ``--branches``: cuTile kernels with uniform control flow around products, scans and stores, against
+NumPy's reading of their source (those of ``product_fuzz.py --branches``). ``--tuned``: at O3, and at a level, with a strategy and by numbers of TUNING that the
 seed makes up. ``--races``: look for races within blocks, too, and between them.
 """
 
@@ -24,15 +25,19 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Generic, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from tests.fuzz.branching_kernels import random_branches
 from tests.fuzz.compare import KINDS, WAYS, Outcome, Way, compare_program, find_culprit, tuned_way
+from tests.fuzz.compare_products import compare_ways
 from tests.fuzz.programs import SeededChoices
 from tileiras_build.bytecode import disassemble
 
 Work, Found = TypeVar("Work"), TypeVar("Found")
+BRANCHES = "branches"  # the kind whose programs are cuTile kernels
 SECONDS = 120  # of processor time, of one program on all targets
 
 
@@ -54,6 +59,10 @@ class Job:
 def _run(job: Job) -> tuple[int, list[Outcome]]:
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
+        if job.kind == BRANCHES:
+            with TemporaryDirectory() as folder:
+                kernel = random_branches(job.seed)
+                return job.seed, compare_ways(kernel, job.targets, job.ways, Path(folder), job.races)
         program = KINDS[job.kind](SeededChoices(job.seed))
         outcomes = compare_program(program, job.seed, job.targets, job.ways, job.races)
         for number, one in enumerate(outcomes):
@@ -79,13 +88,14 @@ def main() -> int:
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--later", action="store_true", help="use the later steps too")
     kinds.add_argument("--grid", action="store_true", help="programs of several blocks")
+    kinds.add_argument("--branches", action="store_true", help="cuTile kernels that return, choose, break and continue")
     parser.add_argument("--tuned", action="store_true", help="options that the seed makes up")
     parser.add_argument("--races", action="store_true", help="check for races, too")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--write", type=int, metavar="SEED")
     parser.add_argument("-o", "--output", default="program.tilebc")
     options = parser.parse_args()
-    kind = "later" if options.later else "grid" if options.grid else "first"
+    kind = next((name for name in ("later", "grid", BRANCHES) if getattr(options, name)), "first")
     if (seed := options.show if options.show is not None else options.write) is not None:
         return _give(seed, kind, None if options.show is not None else Path(options.output))
     targets = tuple(f"sm_{sm}" for sm in options.sm.split(","))
@@ -95,11 +105,21 @@ def main() -> int:
 
 
 def _give(seed: int, kind: str, path: Path | None) -> int:
+    if kind == BRANCHES:
+        return _give_source(random_branches(seed).source, path)
     bytecode = KINDS[kind](SeededChoices(seed)).bytecode()
     if path is None:
         print(disassemble(bytecode))
     else:
         path.write_bytes(bytecode)
+    return 0
+
+
+def _give_source(source: str, path: Path | None) -> int:
+    if path is None:
+        print(source)
+    else:
+        path.write_text(source)
     return 0
 
 

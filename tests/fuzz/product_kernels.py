@@ -7,6 +7,7 @@ over k may hold products of arrays, and products of scores that the iteration ha
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -85,6 +86,12 @@ class ProductKernel:
         """New arrays."""
         rng = np.random.default_rng(self.seed)
         return [_numbers(rng, shape, filled).astype(dtype) for shape, dtype, filled in self.arrays.values()]
+
+    def at_level(self, level: int) -> ProductKernel:
+        """The same kernel at an optimization level."""
+        before, hints, behind = re.split(r"(?<== ct\.kernel\()(.*)(?=\)\(body\))", self.source)
+        told = [hint for hint in hints.split(", ") if hint and not hint.startswith("opt_level=")]
+        return replace(self, source=before + ", ".join([*told, f"opt_level={level}"]) + behind)
 
     def tuned(self) -> ProductKernel:
         """The same kernel, compiled by options that its seed says."""

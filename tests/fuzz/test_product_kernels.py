@@ -56,6 +56,15 @@ def test_products_between_returns_and_choices_are_right(seed, target, tmp_path):
     assert list(map(str, compare_kernel(random_branches(seed), (target,), tmp_path, races=True))) == []
 
 
+def test_a_kernel_is_compiled_at_a_level():
+    """Its other hints stay."""
+    kernel = random_branches(3)
+    assert kernel.source.endswith("kernel = ct.kernel(num_ctas=2)(body)\n")
+    at_each = [kernel.at_level(level).source.splitlines()[-1] for level in (0, 3)]
+    assert at_each == [f"kernel = ct.kernel(num_ctas=2, opt_level={level})(body)" for level in (0, 3)]
+    assert kernel.at_level(0).at_level(3).source == kernel.at_level(3).source
+
+
 def test_what_is_not_proved_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("tileiras_build.pipeline.tileaa_to_tileas.issue_ahead.comes_ahead", lambda rings, place: True)
     assert [one.target for one in prove_kernel(random_kernel(95174, large=True), ("sm_90", "sm_100"), tmp_path)] == [
