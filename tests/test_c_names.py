@@ -24,6 +24,11 @@ NAMES = {
     "_Z1kILd3ff8000000000000EEvv": "k_1p5",
     "_ZN12_GLOBAL__N_11kEPf": "anonymous_namespace_k",
     "_ZunreadableE": "_ZunreadableE",
+    "./add": "add",
+    "nn/my-blocks/add": "nn_my_blocks_add",
+    "2d/add": "in_2d_add",
+    "nn/_Z5scaleIfLi256EEvPKT_PS0_i": "nn_scale_float_256",
+    "./_Z5scaleIfLi256EEvPKT_PS0_i": "scale_float_256",
 }
 SCALE, FLOATS, DOUBLES = "_Z5scaleIfLi256EEvPKT_PS0_i", "_Z6negatePf", "_Z6negatePd"
 
@@ -75,7 +80,14 @@ int main(int, char **words)
     arguments.n = 8;
     sample_load_all(library);
     CUresult status = sample_launch_scale_float_256(library, {0, 1, 1}, nullptr, &arguments);
-    std::printf("%s", sample_error_string(status));
+    std::printf("%s\\n", sample_error_string(status));
+    sample_add_arguments here = {};
+    sample_my_part_add_arguments there = {};
+    here.n = there.n = 8;
+    std::puts(sample_error_string(sample_launch_add(library, {0, 1, 1}, nullptr, &here)));
+    std::puts(sample_error_string(sample_launch_my_part_add(library, {0, 1, 1}, nullptr, &there)));
+    auto method = &sample::library::my_part_add;
+    (void)method;
     sample_close(library);
     return 0;
 }
@@ -83,7 +95,7 @@ int main(int, char **words)
 
 
 def test_sentences_have_the_name_of_c(tmp_path):
-    library, cuda = library_of(SCALE), fake_libcuda.build(tmp_path)
+    library, cuda = library_of(SCALE, "my-part/add", "./add"), fake_libcuda.build(tmp_path)
     texts = {
         "sample.h": render_header(library),
         "sample.c": render_source(library),
@@ -104,6 +116,7 @@ def test_sentences_have_the_name_of_c(tmp_path):
         "LD_LIBRARY_PATH": str(cuda.folder),
     }
     said = run([tmp_path / "main", tmp_path / "sample.fatbin"], env=os.environ | environment).stdout
-    assert said == "kernel scale_float_256 cannot be launched on a grid of (0, 1, 1)"
-    (asked,) = [line for line in log.read_text().splitlines() if line.startswith("cuLibraryGetKernel")]
-    assert asked.endswith(SCALE)
+    names = ("scale_float_256", "./add", "my-part/add")
+    assert said.splitlines() == [f"kernel {name} cannot be launched on a grid of (0, 1, 1)" for name in names]
+    asked = [line.split()[-1] for line in log.read_text().splitlines() if line.startswith("cuLibraryGetKernel")]
+    assert sorted(asked) == [SCALE, "add", "add"]

@@ -2,7 +2,7 @@
 
 ``scale<float, 256>`` is ``scale_float_256``. Only the driver is asked for the mangled symbol. Where two kernels of C++
 would have one name, as those of one template whose parameters differ, each gets a few digits of its symbol's hash: no
-name depends on the order of the kernels, nor on which other ones there are that have no part in it.
+name depends on the order of the kernels, nor on which other ones there are that have no part in it. What a library calls by its folder too has that in front: ``part/add`` is ``part_add``, ``./add`` is ``add``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def c_names(symbols: Iterable[str]) -> dict[str, str]:
     names = {symbol: _identifier(symbol) for symbol in symbols}
     shared = list(names.values())
     return {
-        symbol: f"{name}_{_hash(symbol)}" if shared.count(name) > 1 and is_mangled(symbol) else name
+        symbol: f"{name}_{_hash(symbol)}" if shared.count(name) > 1 and (is_mangled(symbol) or "/" in symbol) else name
         for symbol, name in names.items()
     }
 
@@ -59,6 +59,11 @@ def is_mangled(symbol: str) -> bool:
 
 
 def _identifier(symbol: str) -> str:
+    folder, slash, own = symbol.rpartition("/")
+    if slash:
+        parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in folder.split("/") if part != "."]
+        name = "_".join([*parts, _identifier(own)])
+        return f"in_{name}" if name[0].isdigit() else name
     if not is_mangled(symbol):
         return re.sub(r"\W", "_", symbol, flags=re.ASCII)
     text = _WORD.sub(lambda found: _WORDS[found[0]], readable(symbol))

@@ -29,9 +29,20 @@ class _Unreadable(Exception):
     """Something that names of kernels are not made of."""
 
 
+def symbol_of(entry: str) -> str:
+    """What the driver calls a kernel of a library, which may call it by its folder too."""
+    return entry.rpartition("/")[2]
+
+
 @cache
 def readable(symbol: str) -> str:
-    """What people call the kernel with this symbol; the symbol itself where it is no mangled name."""
+    """What people call the kernel with this symbol; the symbol itself where it is no mangled name.
+
+    A library may say in front of a symbol which folder the kernel is of: it stays there.
+    """
+    folder, slash, own = symbol.rpartition("/")
+    if slash:
+        return f"{folder}/{readable(own)}"
     if not symbol.startswith("_Z"):
         return symbol
     try:

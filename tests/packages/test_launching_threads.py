@@ -13,6 +13,7 @@ THREADS, LAUNCHES = 8, 25
 PROGRAM = """
 #include "sample.h"
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static sample_library *library;
@@ -37,8 +38,13 @@ int main(int count, char **words)
 {
     pthread_t threads[THREADS];
     int index;
-    if (sample_open_file(&library, words[1]) || (count > 2 && sample_load_all(library)))
+    CUresult status;
+    if (sample_open_file(&library, words[1]))
         return 1;
+    if (count > 2 && (status = sample_load_all(library))) {
+        puts(sample_error_string(status));
+        return 3;
+    }
     pthread_barrier_init(&start, NULL, THREADS);
     for (index = 0; index < THREADS; ++index)
         pthread_create(&threads[index], NULL, work, NULL);
@@ -97,12 +103,25 @@ def test_kernels_are_loaded_once(program, package, first):
     }  # fmt: skip
     run([program.folder / "main", package / f"{NAME}.fatbin", *first], env=environment)
     calls = [line.split()[0] for line in log.read_text().splitlines()]
-    counts = {name: calls.count(name) for name in ("cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelSetAttribute")}
-    assert counts == {"cuLibraryLoadData": 2, "cuLibraryGetKernel": 2, "cuKernelSetAttribute": 1}
+    expected = {"cuLibraryLoadData": 2, "cuLibraryGetKernel": 2, "cuKernelSetAttribute": 1}
+    expected |= {"cuKernelGetFunction": 2} if first else {}
+    counts = {name: calls.count(name) for name in expected}
+    assert counts == expected
     assert calls.count("cuLaunchKernelEx") == 2 * THREADS * LAUNCHES
     if first:
         assert calls.index("cuLaunchKernelEx") > max(calls.index(name) for name in counts)
         assert not set(calls[calls.index("cuLaunchKernelEx") :]) & counts.keys()
+
+
+def test_load_all_says_which_kernel_has_broken_code(program, package):
+    """A driver may put off the loading of a kernel to its first launch."""
+    environment = os.environ | {
+        "FAKE_CUDA_LOG": str(program.folder / "log"), "FAKE_CUDA_SM": "90", "FAKE_CUDA_PARAMS": "8", "FAKE_CUDA_BROKEN": "1",
+        "LD_LIBRARY_PATH": str(program.folder),
+    }  # fmt: skip
+    command = [program.folder / "main", package / f"{NAME}.fatbin", "all"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "kernel vector_add_f16: cuKernelGetFunction failed: CUDA_ERROR\n")
 
 
 SANITIZED = ("-fsanitize=thread", "-g", "-O1")

@@ -12,11 +12,13 @@ from cuda import pathfinder
 
 from tests.packages import sample_library
 from tests.packages.sample_library import NAME, PLAIN, TENSOR, artifacts_of
+from tests.runtime.fake_driver import FakeDriver
 from tileiras_build.errors import InvalidInput
 from tileiras_build.files import write_files
 from tileiras_build.packages.fatbin import Part, find_fatbinary, make_fatbin
 from tileiras_build.packages.library import KernelFiles, file_names, pack_kernel, pack_library
 from tileiras_build.packages.package_name import check_package_name
+from tileiras_build.runtime import Library
 from tileiras_build.runtime.library_manifest import CUBIN, PTX, read
 
 FREE = ["mine", "all", "test", "x", "_x", "FFT", "CUSTOM", "status", "library", "detail", "tensor", "kind", "grid", "pointer", "cuda_kernels"]  # fmt: skip
@@ -78,17 +80,37 @@ def test_two_kernels_of_one_name_are_refused(package):
         pack_library(NAME, files)
 
 
-def test_two_kernels_of_one_name_are_told_apart_by_their_folders(package, tmp_path):
-    """The files of libraries in two folders may be called alike."""
-    shutil.copytree(package.parent, tmp_path / "two")
-    files = [
-        KernelFiles("k.py", str(folder / f"fatbin/{PLAIN}.fatbin"), ((CUBIN, str(folder / f"sm_80/{PLAIN}.cubin")),))
-        for folder in (package.parent, tmp_path / "two")
-    ]
-    with pytest.raises(
-        InvalidInput, match=rf"kernel {PLAIN} is in {files[0].fatbin} and in {files[1].fatbin}; rename one"
-    ):
+def alike(package, tmp_path, *folders: str) -> list[KernelFiles]:
+    """Files whose kernels have one name, of sources in folders."""
+    files = []
+    for number, folder in enumerate(folders):
+        there = shutil.copytree(package.parent, tmp_path / str(number))
+        images = ((CUBIN, str(there / f"sm_80/{PLAIN}.cubin")),)
+        files.append(KernelFiles("k.py", str(there / f"fatbin/{PLAIN}.fatbin"), images, folder))
+    return files
+
+
+@pytest.mark.parametrize(
+    "folders", [("a", "a"), ("", ""), ("", "a"), ("a", 'b"'), ("a", "b\\"), ("a", "b\n"), ("a", "b/"), ("a", "b", "a")]
+)
+def test_two_kernels_of_one_name_are_refused_where_their_folders_do_not_tell(package, tmp_path, folders):
+    files = alike(package, tmp_path, *folders)
+    with pytest.raises(InvalidInput, match=rf"kernel {PLAIN} is in .*\d/fatbin/.* and in .*\d/fatbin/.*; rename one"):
         pack_library(NAME, files)
+
+
+def test_kernels_of_one_name_are_called_by_their_folders(package, tmp_path):
+    made = pack_library(NAME, alike(package, tmp_path, ".", "nn/blocks", "2-d", "2_d"))
+    write_files({tmp_path / NAME / name: data for name, data in made.items()})
+    library = Library(tmp_path / NAME, FakeDriver(80))
+    entries = [f"{folder}/{PLAIN}" for folder in (".", "2-d", "2_d", "nn/blocks")]
+    assert sorted(library) == entries and "2-d" not in str(library.manifest.name)
+    with pytest.raises(KeyError) as caught:
+        library[PLAIN]
+    assert str(caught.value) == f"library {NAME} has several kernels {PLAIN}: {', '.join(entries)}"
+    offsets = {library[entry].images[0].offset for entry in entries}
+    assert len(offsets) == 4 and {library[entry].symbol for entry in entries} == {PLAIN}
+    assert PLAIN not in library and entries[0] in library
 
 
 TAKEN = ["cuda", "std", "int", "main", "linux", "site", "stdint", "stdio", "math", "printf", "index", "sem", "_X", "__a", "_",

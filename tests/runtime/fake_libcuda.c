@@ -2,7 +2,7 @@
  * A CUDA driver that runs nothing: it answers the few functions that launches need and writes down what it was given,
  * one line a call, to the file FAKE_CUDA_LOG. The GPU's compute capability is FAKE_CUDA_SM (90 for 9.0), the bytes of
  * the launched kernel's parameters FAKE_CUDA_PARAMS ("8,4,4"). Loading takes FAKE_CUDA_PAUSE microseconds
- * more. Handles: 0x51 context, 0x52 library, 0x53 kernel.
+ * more; with FAKE_CUDA_BROKEN no kernel has code that can be loaded, which a driver says as late as it can. Handles: 0x51 context, 0x52 library, 0x53 kernel.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -105,6 +105,14 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const c
     fprintf(log, " %p %s", (void *)library, name);
     *kernel = (CUkernel)0x53;
     return end(log);
+}
+
+CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    FILE *log = begin("cuKernelGetFunction");
+    *function = (CUfunction)kernel;
+    end(log);
+    return getenv("FAKE_CUDA_BROKEN") ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device)

@@ -82,16 +82,25 @@ def test_libraries_of_several_folders_are_one_package_in_the_script_s_build_fold
     assert run(project, "sm=80", "package") == []
 
 
-def test_kernels_of_one_name_in_two_folders_are_never_merged(project):
+def test_kernels_of_one_name_in_two_folders_are_called_by_them(project):
     (project.folder / "part").mkdir()
     shutil.copy(project.folder / "vector_add_f32.tilebc", project.folder / "part")
     library = 'Import("env")\nlibrary = env.KernelLibrary("second", ["vector_add_f32.tilebc"])\nReturn("library")\n'
     project.write("part/SConscript", library)
     project.write("SConstruct", SEVERAL)
+    run(project, "sm=80", "package")
+    kernels = json.loads((project.folder / "build/package/mine/manifest.json").read_text())["kernels"]
+    assert sorted(kernels) == ["./vector_add_f32", "part/vector_add_f32"]
+    header = (project.folder / "build/package/mine/include/mine.h").read_text()
+    assert "mine_launch_vector_add_f32(" in header and "mine_launch_part_vector_add_f32(" in header
+
+
+def test_kernels_of_one_name_and_folder_are_never_merged(project):
+    project.write("SConstruct", ALIKE.replace("a.tilebc", "vector_add_f32.tilebc"))
     done = project.run("sm=80", "package", sm=None)
-    sentence = "kernel vector_add_f32 is in part/vector_add_f32.tilebc and in vector_add_f32.tilebc; rename one"
+    sentence = "kernel vector_add_f32 is in build/fatbin/vector_add_f32.fatbin and in other/fatbin/vector_add_f32.fatbin; rename one"
     assert done.returncode == 2 and f"error[package-entry]: {sentence}" in done.stderr
-    assert not (project.folder / "build/package/mine/manifest.json").exists()
+    assert not (project.folder / "build/package/both/manifest.json").exists()
 
 
 ALIKE = """

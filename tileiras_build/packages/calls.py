@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ..c_names import c_names, c_word, is_mangled
-from ..cpp_names import readable
+from ..cpp_names import readable, symbol_of
 from ..element_types import ELEMENT_TYPES
 from ..errors import InvalidInput, Location
 from ..launch_manifest import Argument, Parameter
@@ -64,10 +64,11 @@ def _names_of(manifest: LibraryManifest) -> dict[str, Names]:
 
 
 class Call:
-    """A kernel of ``library`` as C and C++ call it, by ``names``: what its images agree on. The driver calls it ``entry``."""
+    """A kernel of ``library`` as C and C++ call it, by ``names``: what its images agree on. The driver calls it ``symbol``."""
 
     def __init__(self, entry: str, names: Names, images: Sequence[Image], library: str):
         self.entry, self.names, self.images, self.library = entry, names, images, library
+        self.symbol = symbol_of(entry)
         self.params = [_strictest(rows) for rows in zip(*(image.launch.ordinary for image in images))]
 
     @cached_property

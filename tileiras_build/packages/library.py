@@ -15,7 +15,8 @@ It is a Python package as it stands: copied below a project's source folder it g
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
@@ -28,18 +29,23 @@ from .package_name import check_package_name
 from .parts import read_parts
 from .render import render
 
+# Of folders, those that every language's text takes as they are.
+_FOLDER = re.compile(r"(\w|[-+.@ ])+(/(\w|[-+.@ ])+)*")
+
 
 @dataclass(frozen=True)
 class KernelFiles:
     """What is packed of one kernel file: paths of its fat binary and of the artifacts in it.
 
     ``images`` are (kind, path) with kind CUBIN or PTX; beside a cubin lies its launch manifest (``.json``). ``name`` is what
-    sentences call it: two files may share one.
+    sentences call it: two files may share one. ``folder`` is that of its source, which tells its kernels from others of
+    their names ("" where it is not known).
     """
 
     name: str
     fatbin: str
     images: tuple[tuple[str, str], ...]
+    folder: str = ""
 
 
 def file_names(name: str, *, embed: bool = False) -> list[str]:
@@ -61,25 +67,35 @@ def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str |
 def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False) -> dict[str, bytes]:
     """The files of a package by ``file_names``.
 
-    Raises InvalidInput[package-entry] where two files hold kernels of one name: a launch could not tell them apart.
+    Kernels of one name are called by their sources' folders too. Raises InvalidInput[package-entry] where two files of one
+    folder hold kernels of one name: a launch could not tell them apart.
     """
     image = bytearray()
-    kernels: dict[str, tuple[Image, ...]] = {}
-    owners: dict[str, KernelFiles] = {}
+    found: dict[str, dict[KernelFiles, tuple[Image, ...]]] = {}
     for file in files:
         fatbin = read_file(file.fatbin)
-        for entry, found in _images(file, fatbin, len(image)):
-            owner = owners.setdefault(entry, file)
-            if (owner.name, owner.fatbin) != (file.name, file.fatbin):
-                raise _two_of_one_name(entry, owner, file)
-            kernels[entry] = (*kernels.get(entry, ()), found)
+        for symbol, one in _images(file, fatbin, len(image)):
+            of_file = found.setdefault(symbol, {})
+            of_file[file] = (*of_file.get(file, ()), one)
         image += fatbin
+    kernels = {entry: images for symbol, owners in found.items() for entry, images in _entries(symbol, owners)}
     digest = hashlib.sha256(image).hexdigest()
     manifest = LibraryManifest(name, f"{name}.fatbin", len(image), digest, kernels)
     contents = [text.encode() for text in render_texts(manifest, embed=embed)]
     contents[1:1] = [render_manifest(manifest), bytes(image)]
     contents += [render_image(manifest, bytes(image)).encode()] if embed else []
     return dict(zip(file_names(name, embed=embed), contents, strict=True))
+
+
+def _entries(symbol: str, owners: dict[KernelFiles, tuple[Image, ...]]) -> Iterator[tuple[str, tuple[Image, ...]]]:
+    """The kernels of one name: each by its folder where there are several."""
+    files = list(owners)
+    for file, images in owners.items():
+        is_told = _FOLDER.fullmatch(file.folder) is not None
+        alike = [other for other in files if other is not file and (other.folder == file.folder or not is_told)]
+        if alike:
+            raise _two_of_one_name(symbol, *sorted((file, alike[0]), key=files.index))
+        yield (f"{file.folder}/{symbol}" if len(files) > 1 else symbol), images
 
 
 def _two_of_one_name(entry: str, one: KernelFiles, other: KernelFiles) -> InvalidInput:

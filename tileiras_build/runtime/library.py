@@ -16,7 +16,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, SupportsInt
 
-from ..cpp_names import readable
+from ..cpp_names import readable, symbol_of
 from ..errors import InvalidInput, Location, Unsupported, nearest
 from ..manifest_words import MOST_PROGRAMS
 from .arguments import Plan, said
@@ -91,17 +91,19 @@ class Library(Mapping):
             )
             raise UnknownKernel(what, name, ())
         found = self._by_name.get(name)
-        return found or self._by_name.setdefault(name, Kernel(self, self._symbol(name)))
+        return found or self._by_name.setdefault(name, Kernel(self, self._entry(name)))
 
-    def _symbol(self, name: str) -> str:
-        """The entry point of a kernel, which C++ may name otherwise where one kernel alone is called that."""
+    def _entry(self, name: str) -> str:
+        """The kernel's entry in the manifest, by it, by what C++ calls the kernel, or without the folder, where one alone is called that."""
         if name in self.manifest.kernels:
             return name
-        symbols = [symbol for symbol in self.manifest.kernels if readable(symbol) == name]
-        if len(symbols) != 1:
-            what = "no kernel" if not symbols else "several kernels"
-            raise UnknownKernel(f"library {self.manifest.name} has {what} {name}", name, self.manifest.kernels)
-        return symbols[0]
+        entries = [entry for entry in self.manifest.kernels if name in _names_of(entry)]
+        if len(entries) > 1:
+            listed = ", ".join(sorted(entries))
+            raise UnknownKernel(f"library {self.manifest.name} has several kernels {name}: {listed}", name, ())
+        if not entries:
+            raise UnknownKernel(f"library {self.manifest.name} has no kernel {name}", name, self.manifest.kernels)
+        return entries[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.manifest.kernels)
@@ -162,14 +164,20 @@ class Library(Mapping):
         raise InvalidInput("library-image", message, location=Location(str(self._image)), remedy=remedy)
 
 
+def _names_of(entry: str) -> tuple[str, ...]:
+    symbol = symbol_of(entry)
+    return readable(entry), symbol, readable(symbol)
+
+
 class Kernel:
     """One kernel of a library. ``launch`` has the kernel's own signature: ``inspect.signature``, ``help`` and editors show
-    what it takes. ``name`` is its symbol, ``title`` what people call it."""
+    what it takes. ``name`` is its name in the library, ``symbol`` the driver's, ``title`` what people call it."""
 
     launch: Callable[..., None]
 
     def __init__(self, library: Library, name: str):
         self.library, self.name, self.title = library, name, readable(name)
+        self.symbol = symbol_of(name)
         self._chosen: dict[int, tuple[Image, Plan]] = {}
         self._maps: dict[tuple[int, int, bytes], tuple[bytes, ...]] = {}
         self.launch = launcher(self.title, self.images[0].launch, self._launch)
@@ -194,7 +202,7 @@ class Kernel:
             image, _ = self._chosen.get(number) or self._choose(number)
         except Unsupported:
             return
-        driver.prepare(self.library.kernel_on(device, image, self.name))
+        driver.prepare(self.library.kernel_on(device, image, self.symbol))
         if image.launch.grid.persistent:
             driver.multiprocessors(device)
 
@@ -213,7 +221,7 @@ class Kernel:
         if launch.tensor_maps or launch.grid.persistent:
             params = self._completed(driver, (device, image), params, programs)
         blocks = launch.blocks(programs, driver.multiprocessors(device)) if launch.grid.persistent else programs
-        loaded = self.library.kernel_on(device, image, self.name)
+        loaded = self.library.kernel_on(device, image, self.symbol)
         config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), image.shared_memory, handle)
         driver.launch(loaded, config, params)
 

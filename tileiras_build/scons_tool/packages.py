@@ -10,10 +10,11 @@ imported where it is used: NumPy and others start programs while they are import
 
 from __future__ import annotations
 
+import os
 from collections import UserList
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import SCons.Script
 from SCons.Builder import Builder
@@ -78,6 +79,7 @@ class PackageAction(WorkerAction):
     def __init__(self, name: str, embed: bool, members: list, executor):
         self.name, self.embed, self.members = name, embed, members
         signature = {"stage": PACKAGE, "code": source_digest(PACKED), "name": name, "embed": embed}
+        signature["folders"] = [_folder_of(_origin(images[0])) for _, images in members]
         super().__init__(PACKED, executor, signature)
 
     def strfunction(self, target, source, env, executor=None) -> str:
@@ -90,12 +92,22 @@ class PackageAction(WorkerAction):
         return {Path(name).name: data for name, data in made.items()}
 
 
-def pack(name: str, members: Iterable, embed: bool) -> dict[str, bytes]:
+def pack(name: str, members: list, embed: bool) -> dict[str, bytes]:
     """The files of package ``name``; ``members`` are (fat binary, its images) as nodes."""
     from ..packages.library import KernelFiles, pack_library
 
-    files = [KernelFiles(_origin(images[0]), fatbin.path, images_of(images)) for fatbin, images in members]
+    origins = [_origin(images[0]) for _, images in members]
+    files = [
+        KernelFiles(origin, fatbin.path, images_of(images), _folder_of(origin))
+        for origin, (fatbin, images) in zip(origins, members)
+    ]
     return pack_library(name, files, embed=embed)
+
+
+def _folder_of(origin: str) -> str:
+    """The folder of a source below the project's; of one elsewhere the last part, which is the same on every machine."""
+    path = PurePath(os.path.normpath(origin)).parent
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 def _origin(node) -> str:
