@@ -10,10 +10,14 @@ ZERO = ct.PaddingMode.ZERO
 
 def _product(a, b, row, M, N, K, acc):
     for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
-        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
-        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
-        acc = ct.mma(x, y, acc)
+        acc = _step(a, b, row, k, M, N, K, acc)
     return acc
+
+
+def _step(a, b, row, k, M, N, K, acc):
+    x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+    y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+    return ct.mma(x, y, acc)
 
 
 def guarded(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -69,6 +73,73 @@ def once_in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K:
     while row < limit:
         ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
         return
+
+
+def between_steps(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A return stands between the steps of a product."""
+    row = ct.bid(0)
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        if k == length:
+            ct.store(out, (row, 0), acc)
+            return
+        acc = _step(a, b, row, k, M, N, K, acc)
+    ct.store(out, (row, 0), acc + 1)
+
+
+def while_there_are_steps(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A while loop multiplies, and breaks."""
+    row, k = ct.bid(0), 0
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    while k < ct.num_tiles(a, axis=1, shape=(M, K)):
+        if k == length:
+            break
+        acc = _step(a, b, row, k, M, N, K, acc)
+        k = k + 1
+    ct.store(out, (row, 0), acc + k)
+
+
+def while_a_sum_is_small(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A product says whether another one comes."""
+    row, times = ct.bid(0), 0
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    while ct.max(acc).item() < limit and times < length:
+        acc = _product(a, b, row, M, N, K, acc)
+        times = times + 1
+    ct.store(out, (row, 0), acc)
+
+
+def in_nested_loops(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A return from a while loop in another one, behind a product in front of both."""
+    row, outer = ct.bid(0), 0
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    while outer < 2:
+        inner = 0
+        while inner < 2:
+            if outer * 2 + inner == length:
+                ct.store(out, (row, 0), acc)
+                return
+            acc = _product(a, b, row, M, N, K, acc)
+            inner = inner + 1
+        outer = outer + 1
+    ct.store(out, (row, 0), -acc)
+
+
+def behind_a_store_in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Each turn of a while loop stores its product, returns or stores another one; the last product comes behind the loop."""
+    row = ct.bid(0)
+    while row < ct.num_tiles(a, axis=0, shape=(M, K)):
+        acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+        ct.store(out, (row, 0), acc)
+        if ct.load(lengths, (row,), (1,)).item() == 0:
+            return
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, acc))
+        row = row + ct.num_blocks(0)
+    ct.store(out, (limit, 0), _product(a, b, limit, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
 
 
 def after_a_tile(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
@@ -144,6 +215,11 @@ CASES = [
     _case("in_a_while_loop", in_a_while_loop, (128, 64, 64)),
     _case("once_in_a_while_loop", once_in_a_while_loop, (128, 64, 64)),
     _case("after_a_tile", after_a_tile, (128, 64, 64)),
+    _case("between_steps", between_steps, (128, 64, 64)),
+    _case("while_there_are_steps", while_there_are_steps, (128, 64, 64)),
+    _case("while_a_sum_is_small", while_a_sum_is_small, (128, 64, 64)),
+    _case("in_nested_loops", in_nested_loops, (128, 64, 64)),
+    _case("behind_a_store_in_a_loop", behind_a_store_in_a_loop, (128, 64, 64)),
     _case("divided", divided, (128, 64, 64)),
     _case("chosen", chosen, (128, 64, 64)),
     _case("chosen_2ctas", chosen, (256, 64, 64), num_ctas=2),

@@ -83,6 +83,36 @@ def test_a_return_from_a_loop(name, sm):
     assert (found[2] == BEFORE).all()
 
 
+# By kernel: the number that it is launched with, lengths of rows, and how often each row's product is in the result.
+LOOPS = {
+    "while_a_sum_is_small": (10**6, (0, 3, 1), (0, 3, 1)),
+    "in_nested_loops": (0, (0, 3, 4), (1, 4, -5)),
+    "behind_a_store_in_a_loop": (2, (1, 0, 1), (2, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("steps", [1, 5], ids=["fewer than stages", "more than stages"])
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_that_only_run_on_go_on(name, sm, steps):
+    """No number says before how often they run: whatever path the products take, none waits for what never comes."""
+    number, lengths, times = LOOPS[name]
+    found, whole = launched(name, sm, steps, lengths, number)
+    np.testing.assert_array_equal(found[:2], [times[row] * whole[row] for row in (0, 1)])
+    last = whole[2] if name == "behind_a_store_in_a_loop" else times[2] * whole[2]
+    np.testing.assert_array_equal(found[2], last)
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_loops_that_end_between_steps(sm):
+    steps, lengths = 5, (0, 3, 9)
+    returned, whole = launched("between_steps", sm, steps, lengths, 0)
+    broken, _ = launched("while_there_are_steps", sm, steps, lengths, 0)
+    assert (returned[0] == 0).all() and (broken[0] == 0).all()
+    np.testing.assert_array_equal(returned[1], broken[1] - 3)
+    np.testing.assert_array_equal([returned[2] - 1, broken[2] - 5], [whole[2], whole[2]])
+
+
 @pytest.mark.parametrize("steps", [1, 11], ids=["fewer than stages", "more than stages"])
 @pytest.mark.parametrize("sm", SMS)
 def test_a_choice_of_blocks(sm, steps):
