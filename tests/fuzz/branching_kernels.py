@@ -1,13 +1,14 @@
 """Random cuTile kernels whose products, scans and stores stand in uniform control flow: what a seed makes of returns, choices and loops.
 
 A kernel returns early, or from within a choice or a loop; products stand in front of, inside and behind choices, ``while`` and
-``for`` loops that break and continue, or in no loop at all. Conditions are of a block's place, arguments, counters, numbers that
+``for`` loops that break and continue, or in no loop at all, with quotients for places. Conditions are of a block's place, arguments, counters, numbers that
 an array says and, sometimes, of tiles. Loops have fewer trips than stages, as many, or none. Tiles are small and numbers exact, as those of
 ``product_kernels.py``.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ BOUNDS = (
     "0, COUNT",
     "0, STEPS, 2",
 )
+COUNTED = {"0, cut": "cut", "0, COUNT": "COUNT"}  # trips, or at least one of so many
 CONDITIONS = (
     "i >= COUNT", "i < cut", "i == 0", "i + j > 0", "cut > 1", "last < cut", "COUNT == 0", "COUNT > 1", "first == 0", "i >= last - 1",
 )  # fmt: skip
@@ -162,10 +164,11 @@ class _BranchWriter(Writer):
     def _products(self, depth: int) -> None:
         """A loop over k."""
         step, bounds = self.name("step"), self.pick(BOUNDS)
+        place = self._place(step, bounds)
         bounds = bounds.replace("STEPS", str(self.steps)).replace("COUNT", f"min({self.count}, {self.steps})")
         self.emit(f"for {step} in range({bounds}):", depth)
         for total in self.random.sample(self.sums, self.pick((1, 1, min(2, len(self.sums))))):
-            self._multiply(total, step, depth + 1)
+            self._multiply(total, place, depth + 1)
         what = self.random.random()
         self.counters.append(step)
         if what < 0.08:
@@ -175,6 +178,13 @@ class _BranchWriter(Writer):
         elif what < 0.2:
             self._store(self.pick(self.sums), depth + 1)
         self.counters.pop()
+
+    def _place(self, step: str, bounds: str) -> str:
+        """Along k: a step, or a quotient by the number of trips, of which there are none where it is 0."""
+        choose = random.Random(f"{self.seed} {step}")  # of its own: other seeds' kernels stay as they are
+        if bounds not in COUNTED or choose.random() < 0.5:
+            return step
+        return f"{step} {choose.choice(('//', '%'))} {COUNTED[bounds].replace('COUNT', self.count)}"
 
     def _multiply(self, total: str, step: str, depth: int) -> None:
         left, right = self.load("mk", ("i", step), depth), self.load("kn", (step, "j"), depth)
