@@ -40,6 +40,14 @@ def test_the_loop_of_products_is_the_shortest_with_most():
     assert kernel.product_loop() == range(1, 3)
 
 
+def test_a_natural_loop_has_its_wait_behind_the_end_and_not_what_stands_between():
+    retry = ".L_x_1:\n        /*0060*/              @!P0 BRA `(.L_x_1) ;\n        /*0070*/                   BRA `(.L_x_2) ;\n"
+    leave = "        /*0050*/                   EXIT ;\n"
+    wait = "        /*0030*/              @!P0 BRA `(.L_x_1) ;\n"
+    kernel = listing(COPY, ".L_x_0:\n", COPY, wait, ".L_x_2:\n", PRODUCT, BACK, leave, retry, END)
+    assert kernel.natural_loops == [{1, 2, 3, 4, 6, 7}, {6}]
+
+
 def test_the_loop_of_products_is_no_loop_around_it():
     outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
     kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, PRODUCT, outer, END)

@@ -10,7 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -90,6 +90,21 @@ class Listing:
                 found.append(range(start, number + 1))
         return found
 
+    @cached_property
+    def natural_loops(self) -> list[frozenset[int]]:
+        """The instructions of each loop, those of a wait that stands behind the kernel's end among them, by its header's number.
+
+        A loop's header is where a path leads back to; in the loop is what reaches the header without passing it.
+        """
+        before: dict[int, set[int]] = {}
+        for number in range(len(self.lines)):
+            for follower in self._following(number):
+                before.setdefault(follower, set()).add(number)
+        bodies: dict[int, frozenset[int]] = {}
+        for source, header in _retreating(self._following):
+            bodies[header] = bodies.get(header, frozenset()) | _reaching(source, header, before)
+        return [bodies[header] for header in sorted(bodies)]
+
     @property
     def fences_in_loops(self) -> list[str]:
         """The mnemonics of the fences of the whole GPU that a thread may pass again and again, in order."""
@@ -136,6 +151,34 @@ class Listing:
             return True
         copies = [number for number, line in enumerate(self.lines) if line.opcode in ASYNC_COPY]
         return bool(copies) and any(number < loop.start or number >= loop.stop for number in copies)
+
+
+def _retreating(following: Callable[[int], set[int]]) -> Iterator[tuple[int, int]]:
+    """The edges of a control flow graph that lead back, of a depth-first walk from instruction 0."""
+    walked, seen = [(0, iter(sorted(following(0))))], {0}
+    path = {0}
+    while walked:
+        number, rest = walked[-1]
+        follower = next(rest, None)
+        if follower is None:
+            walked.pop()
+            path.discard(number)
+        elif follower in path:
+            yield number, follower
+        elif follower not in seen:
+            seen.add(follower)
+            path.add(follower)
+            walked.append((follower, iter(sorted(following(follower)))))
+
+
+def _reaching(source: int, header: int, before: Mapping[int, set[int]]) -> frozenset[int]:
+    found, waiting = {header}, [source]
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            waiting.extend(before.get(number, ()))
+    return frozenset(found)
 
 
 def _holds(loop: range, other: range) -> bool:

@@ -83,50 +83,48 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %4 = llvm.mlir.constant(2 : i32) : i32
     %5 = llvm.shl %3, %4 : i32
     %6 = llvm.mlir.constant(127 : i32) : i32
-    %7 = llvm.mlir.constant(128 : i32) : i32
-    %8 = llvm.mlir.constant(0 : i32) : i32
-    %9 = llvm.mlir.constant(1 : i32) : i32
-    %10 = llvm.mlir.constant(3 : i32) : i32
-    %11 = llvm.add %a1, %6 : i32
-    %12 = llvm.udiv %11, %7 : i32
-    %13 = llvm.icmp "ult" %a2, %12 : i32
-    %14 = llvm.add %a1, %6 : i32
-    %15 = llvm.udiv %14, %7 : i32
-    %16 = nvvm.intr.umin %a2, %15 : i32
-    %17 = llvm.mul %16, %7 : i32
-    %18 = llvm.sub %a1, %17 : i32
-    %19 = llvm.icmp "sle" %7, %18 : i32
-    llvm.cond_br %19, ^bb1, ^bb2
+    %7 = llvm.add %a1, %6 : i32
+    %8 = llvm.mlir.constant(128 : i32) : i32
+    %9 = llvm.udiv %7, %8 : i32
+    %10 = nvvm.intr.umin %a2, %9 : i32
+    %11 = llvm.mul %10, %8 : i32
+    %12 = llvm.mlir.constant(0 : i32) : i32
+    %13 = llvm.mlir.constant(1 : i32) : i32
+    %14 = llvm.mlir.constant(3 : i32) : i32
+    %15 = llvm.icmp "ult" %a2, %9 : i32
+    %16 = llvm.sub %a1, %11 : i32
+    %17 = llvm.icmp "sle" %8, %16 : i32
+    llvm.cond_br %17, ^bb1, ^bb2
   ^bb1:
-    %20 = llvm.add %17, %5 : i32
-    %21 = llvm.sext %20 : i32 to i64
-    %22 = llvm.getelementptr %a0[%21] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %23 = nvvm.ld %22 {space = "global"} : (!llvm.ptr<1>) -> !llvm.struct<(f32, f32, f32, f32)>
-    %24 = llvm.extractvalue %23[0] : !llvm.struct<(f32, f32, f32, f32)>
-    %25 = llvm.extractvalue %23[1] : !llvm.struct<(f32, f32, f32, f32)>
-    %26 = llvm.extractvalue %23[2] : !llvm.struct<(f32, f32, f32, f32)>
-    %27 = llvm.extractvalue %23[3] : !llvm.struct<(f32, f32, f32, f32)>
-    llvm.br ^bb3(%24, %25, %26, %27 : f32, f32, f32, f32)
+    %18 = llvm.add %11, %5 : i32
+    %19 = llvm.sext %18 : i32 to i64
+    %20 = llvm.getelementptr %a0[%19] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %21 = nvvm.ld %20 {space = "global"} : (!llvm.ptr<1>) -> !llvm.struct<(f32, f32, f32, f32)>
+    %22 = llvm.extractvalue %21[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %23 = llvm.extractvalue %21[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %24 = llvm.extractvalue %21[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %25 = llvm.extractvalue %21[3] : !llvm.struct<(f32, f32, f32, f32)>
+    llvm.br ^bb3(%22, %23, %24, %25 : f32, f32, f32, f32)
   ^bb2:
-    %28 = llvm.add %17, %5 : i32
-    %29 = llvm.sub %a1, %28 : i32
-    %30 = llvm.icmp "slt" %8, %29 : i32
-    %31 = llvm.sext %28 : i32 to i64
-    %32 = llvm.getelementptr %a0[%31] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %33 = nvvm.ld %32 predicate(%30) {fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %34 = llvm.icmp "slt" %9, %29 : i32
-    %35 = nvvm.ld %32 predicate(%34) {offset = 4 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %36 = llvm.icmp "slt" %4, %29 : i32
-    %37 = nvvm.ld %32 predicate(%36) {offset = 8 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    %38 = llvm.icmp "slt" %10, %29 : i32
-    %39 = nvvm.ld %32 predicate(%38) {offset = 12 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
-    llvm.br ^bb3(%33, %35, %37, %39 : f32, f32, f32, f32)
-  ^bb3(%40: f32, %41: f32, %42: f32, %43: f32):
-    %44 = llvm.mul %a2, %7 : i32
-    %45 = llvm.add %44, %5 : i32
-    %46 = llvm.sext %45 : i32 to i64
-    %47 = llvm.getelementptr %a0[%46] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    nvvm.st %47 values(%40, %41, %42, %43) predicate(%13) {space = "global"} : (!llvm.ptr<1>, f32, f32, f32, f32, i1) -> ()
+    %26 = llvm.add %11, %5 : i32
+    %27 = llvm.sub %a1, %26 : i32
+    %28 = llvm.icmp "slt" %12, %27 : i32
+    %29 = llvm.sext %26 : i32 to i64
+    %30 = llvm.getelementptr %a0[%29] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %31 = nvvm.ld %30 predicate(%28) {fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %32 = llvm.icmp "slt" %13, %27 : i32
+    %33 = nvvm.ld %30 predicate(%32) {offset = 4 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %34 = llvm.icmp "slt" %4, %27 : i32
+    %35 = nvvm.ld %30 predicate(%34) {offset = 8 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    %36 = llvm.icmp "slt" %14, %27 : i32
+    %37 = nvvm.ld %30 predicate(%36) {offset = 12 : i64, fill = 4286578688 : i64, space = "global"} : (!llvm.ptr<1>, i1) -> f32
+    llvm.br ^bb3(%31, %33, %35, %37 : f32, f32, f32, f32)
+  ^bb3(%38: f32, %39: f32, %40: f32, %41: f32):
+    %42 = llvm.mul %a2, %8 : i32
+    %43 = llvm.add %42, %5 : i32
+    %44 = llvm.sext %43 : i32 to i64
+    %45 = llvm.getelementptr %a0[%44] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    nvvm.st %45 values(%38, %39, %40, %41) predicate(%15) {space = "global"} : (!llvm.ptr<1>, f32, f32, f32, f32, i1) -> ()
     llvm.return
   }
 }

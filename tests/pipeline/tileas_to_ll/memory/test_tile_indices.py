@@ -71,6 +71,14 @@ def test_products(sm, name, rows, depth, first):
     assert COPIES[sm] in compiled(KERNELS, name, sm).ptx
 
 
+def test_a_loop_of_copies_asks_of_its_own_index_only():
+    """A row that is the same in all iterations is compared before the loop: ptxas leaves in it what it finds there."""
+    ptx = compiled(KERNELS, "product", "sm_90").ptx
+    before, copies = ptx[: ptx.rindex(COPIES["sm_90"])].rsplit("mbarrier.try_wait", 1)
+    assert "min.u32" in before
+    assert copies.count("min.u32") == 2  # the step's, for each factor
+
+
 @pytest.mark.parametrize("first", [-1, 1])
 @pytest.mark.parametrize("name, length", [("summed", 128), ("summed_ragged", 100)])
 def test_sums(name, length, first):

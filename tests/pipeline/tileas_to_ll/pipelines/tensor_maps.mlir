@@ -52,72 +52,72 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %21 = llvm.mlir.constant(16 : i32) : i32
     %22 = llvm.mlir.constant(4096 : i32) : i32
     %23 = llvm.mlir.constant(31 : i32) : i32
-    %24 = llvm.mlir.constant(63 : i32) : i32
-    %25 = llvm.mlir.constant(64 : i32) : i32
-    %26 = llvm.icmp "ne" %a1, %3 : i32
-    %27 = llvm.icmp "ne" %a2, %3 : i32
-    %28 = llvm.and %26, %27 : i1
-    %29 = llvm.mlir.constant(1073741824 : i32) : i32
-    %30 = llvm.select %28, %3, %29 : i1, i32
-    %31 = llvm.sext %a3 : i32 to i64
+    %24 = llvm.add %a2, %23 : i32
+    %25 = llvm.udiv %24, %14 : i32
+    %26 = nvvm.intr.umin %a1, %25 : i32
+    %27 = llvm.mul %26, %14 : i32
+    %28 = llvm.mlir.constant(63 : i32) : i32
+    %29 = llvm.add %a1, %28 : i32
+    %30 = llvm.mlir.constant(64 : i32) : i32
+    %31 = llvm.udiv %29, %30 : i32
+    %32 = nvvm.intr.umin %a4, %31 : i32
+    %33 = llvm.mul %32, %30 : i32
+    %34 = llvm.icmp "ne" %a1, %3 : i32
+    %35 = llvm.icmp "ne" %a2, %3 : i32
+    %36 = llvm.and %34, %35 : i1
+    %37 = llvm.mlir.constant(1073741824 : i32) : i32
+    %38 = llvm.select %36, %3, %37 : i1, i32
+    %39 = llvm.add %33, %38 : i32
+    %40 = llvm.sext %a3 : i32 to i64
     llvm.cond_br %4, ^bb1, ^bb2
   ^bb1:
-    %32 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %33 = builtin.unrealized_conversion_cast %32 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %34 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %35 = builtin.unrealized_conversion_cast %7 : i32 to index
-    nvgpu.mbarrier.init %33[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %36 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %37 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %37[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %38 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
-    %39 = builtin.unrealized_conversion_cast %38 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %40 = builtin.unrealized_conversion_cast %10 : i32 to index
-    nvgpu.mbarrier.init %39[%34], %40 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %41 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %41 = llvm.getelementptr %5[%6] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
     %42 = builtin.unrealized_conversion_cast %41 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %42[%34], %40 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %43 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %44 = builtin.unrealized_conversion_cast %7 : i32 to index
+    nvgpu.mbarrier.init %42[%43], %44 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %45 = llvm.getelementptr %5[%8] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %46 = builtin.unrealized_conversion_cast %45 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %46[%43], %44 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %47 = llvm.getelementptr %5[%9] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %49 = builtin.unrealized_conversion_cast %10 : i32 to index
+    nvgpu.mbarrier.init %48[%43], %49 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %50 = llvm.getelementptr %5[%11] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %51 = builtin.unrealized_conversion_cast %50 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %51[%43], %49 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
     llvm.cond_br %17, ^bb3, ^bb8
   ^bb3:
-    %43 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
-    %44 = llvm.extractvalue %43[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %44, ^bb4, ^bb7
+    %52 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
+    %53 = llvm.extractvalue %52[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %53, ^bb4, ^bb7
   ^bb4:
     nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
-    %45 = llvm.add %19, %20 : i32
-    %46 = llvm.add %45, %21 : i32
-    %47 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
-    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %49 = builtin.unrealized_conversion_cast %3 : i32 to index
-    %50 = builtin.unrealized_conversion_cast %7 : i32 to i1
+    %54 = llvm.add %19, %20 : i32
+    %55 = llvm.add %54, %21 : i32
+    %56 = llvm.inttoptr %55 : i32 to !llvm.ptr<3>
+    %57 = builtin.unrealized_conversion_cast %56 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %58 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %59 = builtin.unrealized_conversion_cast %7 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %51 = nvgpu.mbarrier.try_wait.parity %48[%49], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %51, ^bb6, ^bb5
+    %60 = nvgpu.mbarrier.try_wait.parity %57[%58], %59 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %60, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    %52 = llvm.inttoptr %45 : i32 to !llvm.ptr<3>
-    %53 = builtin.unrealized_conversion_cast %52 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %54 = builtin.unrealized_conversion_cast %22 : i32 to index
-    nvgpu.mbarrier.arrive.expect_tx %53[%49], %54 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %55 = llvm.add %a2, %23 : i32
-    %56 = llvm.udiv %55, %14 : i32
-    %57 = nvvm.intr.umin %a1, %56 : i32
-    %58 = llvm.mul %57, %14 : i32
-    %59 = llvm.add %a1, %24 : i32
-    %60 = llvm.udiv %59, %25 : i32
-    %61 = nvvm.intr.umin %a4, %60 : i32
-    %62 = llvm.mul %61, %25 : i32
-    %63 = llvm.add %62, %30 : i32
+    %61 = llvm.inttoptr %54 : i32 to !llvm.ptr<3>
+    %62 = builtin.unrealized_conversion_cast %61 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %63 = builtin.unrealized_conversion_cast %22 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %62[%58], %63 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     %64 = llvm.inttoptr %19 : i32 to !llvm.ptr<3>
     %65 = builtin.unrealized_conversion_cast %64 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
-    %66 = builtin.unrealized_conversion_cast %58 : i32 to index
-    %67 = builtin.unrealized_conversion_cast %63 : i32 to index
-    nvgpu.tma.async.load %0[%66, %67], %53[%49] to %65 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
+    %66 = builtin.unrealized_conversion_cast %27 : i32 to index
+    %67 = builtin.unrealized_conversion_cast %39 : i32 to index
+    nvgpu.tma.async.load %0[%66, %67], %62[%58] to %65 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
     llvm.br ^bb11
   ^bb7:
     llvm.br ^bb11
@@ -182,34 +182,34 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %21, %22 = gpu.shuffle idx %10, %19, %20 : i32
     %23 = llvm.icmp "eq" %21, %19 : i32
     %24 = llvm.mlir.constant(-1 : i32) : i32
-    %25 = llvm.mlir.constant(7 : i32) : i32
-    %26 = llvm.icmp "ne" %a1, %19 : i32
-    %27 = llvm.icmp "ne" %a2, %19 : i32
-    %28 = llvm.and %26, %27 : i1
-    %29 = llvm.sext %a3 : i32 to i64
+    %25 = llvm.add %a2, %3 : i32
+    %26 = llvm.udiv %25, %20 : i32
+    %27 = nvvm.intr.umin %a4, %26 : i32
+    %28 = llvm.mul %27, %20 : i32
+    %29 = llvm.mlir.constant(7 : i32) : i32
+    %30 = llvm.add %a1, %29 : i32
+    %31 = llvm.udiv %30, %13 : i32
+    %32 = nvvm.intr.umin %a4, %31 : i32
+    %33 = llvm.mul %32, %13 : i32
+    %34 = llvm.icmp "ne" %a1, %19 : i32
+    %35 = llvm.icmp "ne" %a2, %19 : i32
+    %36 = llvm.and %34, %35 : i1
+    %37 = llvm.sext %a3 : i32 to i64
     gpu.barrier
-    %30 = llvm.bitcast %a5 : f32 to i32
-    cute_nvgpu.arch.copy.stsm %18 registers(%30, %30) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
+    %38 = llvm.bitcast %a5 : f32 to i32
+    cute_nvgpu.arch.copy.stsm %18 registers(%38, %38) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
     nvvm.fence.proxy.async {shared}
     gpu.barrier
     llvm.cond_br %23, ^bb1, ^bb6
   ^bb1:
-    %31 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
-    %32 = llvm.extractvalue %31[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %32, ^bb2, ^bb5
+    %39 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %40, ^bb2, ^bb5
   ^bb2:
-    %33 = llvm.add %a2, %3 : i32
-    %34 = llvm.udiv %33, %20 : i32
-    %35 = nvvm.intr.umin %a4, %34 : i32
-    %36 = llvm.mul %35, %20 : i32
-    %37 = llvm.add %a1, %25 : i32
-    %38 = llvm.udiv %37, %13 : i32
-    %39 = nvvm.intr.umin %a4, %38 : i32
-    %40 = llvm.mul %39, %13 : i32
-    llvm.cond_br %28, ^bb3, ^bb4
+    llvm.cond_br %36, ^bb3, ^bb4
   ^bb3:
-    %41 = builtin.unrealized_conversion_cast %36 : i32 to index
-    %42 = builtin.unrealized_conversion_cast %40 : i32 to index
+    %41 = builtin.unrealized_conversion_cast %28 : i32 to index
+    %42 = builtin.unrealized_conversion_cast %33 : i32 to index
     %43 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
     %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
     nvgpu.tma.async.store %44 to %0[%41, %42] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>

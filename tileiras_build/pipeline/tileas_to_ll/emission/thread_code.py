@@ -39,6 +39,7 @@ class ThreadCode:
         self._blocks: list[Block] = [body]
         # The values that the prologue has, those that the code at hand may use, and what its scope has added to them.
         self._common: dict[Entry, Any] = {}
+        self._appended: dict[Block, dict[Entry, Any]] = {}  # what code that was put into a finished block has there
         self._known: dict[Entry, Any] = {}
         self._added: list[Entry] = []
         self._constants: dict[tuple[object, int], SSAValue[Any]] = {}
@@ -51,7 +52,7 @@ class ThreadCode:
         move_operations(first, self.prologue)
         for block in others:
             self.region.add_block(block)
-        for known in (self._common, self._known, self._added):
+        for known in (self._common, self._known, self._added, self._appended):
             known.clear()  # keys know this builder, which would be left to the collector
         return self.region
 
@@ -126,8 +127,22 @@ class ThreadCode:
     @contextmanager
     def in_prologue(self) -> Iterator[None]:
         """Code that depends on the thread only is written once, at the start of the function."""
+        with self._inside(self.prologue, self._common):
+            yield
+
+    @contextmanager
+    def at_end_of(self, block: Block) -> Iterator[None]:
+        """Code without effects is written in front of the branch that ends a finished block."""
+        last = expect(Operation, block.last_op)
+        last.detach()
+        with self._inside(block, self._appended.setdefault(block, {})):
+            yield
+        append(block, last)
+
+    @contextmanager
+    def _inside(self, block: Block, known: dict[Entry, Any]) -> Iterator[None]:
         kept = self.block, self._known, self._added, self.attributes
-        self.block, self._known, self._added, self.attributes = self.prologue, self._common, [], {}
+        self.block, self._known, self._added, self.attributes = block, known, [], {}
         yield
         self.block, self._known, self._added, self.attributes = kept
 

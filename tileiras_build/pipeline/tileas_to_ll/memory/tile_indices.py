@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from xdsl.ir import Attribute, Block
+from xdsl.dialects import llvm
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import UMinOp
@@ -18,16 +19,24 @@ from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
 from .views import TiledView
 
+BRANCHES = (llvm.BrOp, llvm.CondBrOp)
+
 
 def early(b: Builder, *operands: Value) -> AbstractContextManager[None]:
-    """Where to write what is computed of these values: at the start of the function, if they are known there."""
-    return b.in_prologue() if all(_is_early(b, operand) for operand in operands) else nullcontext()
+    """Where to write what is computed of these values, in front of the loops that do not change them.
+
+    That is the start of the function, or the end of the block in which all that are not known there are computed: a block
+    that the code at hand is reached through. ptxas leaves in a loop what the PTX has there.
+    """
+    blocks = {_block(operand) for operand in operands if not isinstance(operand, int)} - {b.prologue}
+    if not blocks:
+        return b.in_prologue()
+    [block, *others] = blocks
+    return nullcontext() if others or not isinstance(block.last_op, BRANCHES) else b.at_end_of(block)
 
 
-def _is_early(b: Builder, value: Value) -> bool:
-    if isinstance(value, int):
-        return True
-    return (value.owner if isinstance(value.owner, Block) else value.owner.parent) is b.prologue
+def _block(value: SSAValue) -> Block | None:
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 class TileIndices:
@@ -40,17 +49,17 @@ class TileIndices:
 
     def start(self, dim: int, index: Value) -> Value:
         """The first element of the tile along a dimension, or that of the first tile outside of the tensor for one that is."""
-        b = self.e.b
-        if self.checks[dim] == Check.ANY:
-            index = self._at_most(index, self._count(dim))
-        return b.mul(index, self.view.type.steps[dim], self.type)
+        b, step = self.e.b, self.view.type.steps[dim]
+        if self.checks[dim] != Check.ANY:
+            return b.mul(index, step, self.type)
+        with early(b, index, self._extent(dim)):
+            return b.mul(self._at_most(index, self._count(dim)), step, self.type)
 
     def is_inside(self, dim: int, index: Value) -> Value | None:
         """Whether the tile is one of the tensor's along a dimension; None where it always is."""
         if self.checks[dim] == Check.NONE:
             return None
-        size = self.view.memory.sizes[self.view.type.dim_map[dim]]
-        with early(self.e.b, index, size):
+        with early(self.e.b, index, self._extent(dim)):
             return self.e.b.compare("ult", index, self._count(dim), self.type)
 
     def _at_most(self, index: Value, count: Value) -> Value:
@@ -58,6 +67,9 @@ class TileIndices:
             return min(index, count) if index >= 0 else count
         b = self.e.b
         return b.issue(UMinOp, b.of(index, self.type), b.of(count, self.type), type=self.type)
+
+    def _extent(self, dim: int) -> Value:
+        return self.view.memory.sizes[self.view.type.dim_map[dim]]
 
     def _count(self, dim: int) -> Value:
         """How many tiles begin inside of the tensor."""

@@ -71,7 +71,8 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: TableOperation) -> None:
     if (filled := _has_elements(e, view)) is not None:
         with early(e.b, filled):
             beyond = e.b.select(filled, 0, BEYOND, I32)
-        starts[-1] = e.b.add(starts[-1], beyond)
+        with early(e.b, starts[-1], beyond):
+            starts[-1] = e.b.add(starts[-1], beyond)
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
     full = full_barrier(e, op, stage)
