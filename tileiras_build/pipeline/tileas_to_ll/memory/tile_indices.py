@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.generic import UMinOp
 from ...analysis.index_ranges import Check
-from ...shared.accessors import numbers_of
+from ...shared.accessors import expect, numbers_of
 from ..emission.builder import Builder
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
@@ -35,8 +35,8 @@ def early(b: Builder, *operands: Value) -> AbstractContextManager[None]:
     return nullcontext() if others or not isinstance(block.last_op, BRANCHES) else b.at_end_of(block)
 
 
-def _block(value: SSAValue) -> Block | None:
-    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+def _block(value: SSAValue) -> Block:
+    return value.owner if isinstance(value.owner, Block) else expect(Block, value.owner.parent)
 
 
 class TileIndices:
