@@ -6,7 +6,7 @@ import signal
 from contextlib import suppress
 from typing import Any, Literal
 
-from ..errors import ErrorGroup, InternalError, forget_origin, origin_of
+from ..errors import ErrorGroup, InternalError, forget_origin, is_own, origin_of
 
 Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
 
@@ -29,7 +29,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 
 def without_traces(error: Exception) -> Exception:
     """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
-    for part in (error, *(error.errors if issubclass(type(error), ErrorGroup) else ())):
+    for part in (error, *(error.errors if is_own(error) and isinstance(error, ErrorGroup) else ())):
         forget_origin(part)
     return error
 

@@ -20,13 +20,13 @@ from ....dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....element_types import ELEMENT_TYPES
 from ....errors import Unsupported
 from ...shared.accessors import given
-from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, named, vector
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, FLOATS, HALF, I1, I8, I16, I32, vector
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
 
 Scalar = Callable[[Value], Value]
 
-LLVM_FLOATS = {name: named(ELEMENT_TYPES[name].register) for name in ("f16", "bf16", "f32", "f64")}
+LLVM_FLOATS = {name: FLOATS[ELEMENT_TYPES[name].register] for name in ("f16", "bf16", "f32", "f64")}
 ROUNDING_SUFFIX = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
 
 
