@@ -214,6 +214,16 @@ def test_a_file_without_a_table_is_a_helper(write):
     assert not is_helper(write("k.py", "CASES = make()\n"))
 
 
+def test_a_file_is_asked_nothing_about_the_files_beside_it(write, monkeypatch):
+    for number in range(3):
+        write(f"other{number}.py", "")
+    path = write("kernels.py", "CASES = []")
+    asked, is_file = [], os.path.isfile
+    monkeypatch.setattr(os.path, "isfile", lambda name: asked.append(os.fspath(name)) or is_file(name))
+    load_cases(path)
+    assert not [name for name in asked if "other" in name]
+
+
 def test_imports_beside_the_file_are_found_through_each_other(write):
     write("a.py", "from . import b\nimport numpy\n")
     write("b.py", "import k\n")

@@ -11,7 +11,7 @@ import pytest
 from tileiras_build.errors import InternalError
 from tileiras_build.executor.answers import ProcessEnded
 from tileiras_build.executor.fork_call import call_in_fork
-from tileiras_build.reads.syscalls import Kind
+from tileiras_build.reads.syscalls import Kind, Listener
 
 
 def _change_process(folder: Path) -> int:
@@ -126,3 +126,19 @@ def test_its_calls_are_told_also_those_of_its_children(tmp_path):
         pytest.skip("this system tells no system calls")
     (opened, process) = next(item for item in seen if item[0].path == str(tmp_path / "a.txt"))
     assert opened.kind is Kind.OPEN and opened.thread != process
+
+
+def test_calls_that_nobody_looks_at_go_on_untold(tmp_path):
+    seen = []
+    made = call_in_fork(lambda: os.mkdir(tmp_path / "a"), lambda asked, _: seen.append(asked), lambda: False)
+    assert made is None and (tmp_path / "a").is_dir() and not seen
+
+
+def test_nothing_is_received_when_nobody_is_left_who_could_ask(monkeypatch, tmp_path):
+    receive, received = Listener.receive, []
+    monkeypatch.setattr(
+        Listener, "receive", lambda self, *is_looked_at: received.append(1) or receive(self, *is_looked_at)
+    )
+    seen = []
+    call_in_fork(lambda: os.path.exists(tmp_path / "a"), lambda asked, _: seen.append(asked))
+    assert len(received) == len(seen)

@@ -141,10 +141,11 @@ def _hidden_by(folder: str) -> list[str]:
     """The loaded modules that a script in ``folder`` would import from there. A package without an ``__init__.py`` hides none."""
     with os.scandir(folder) as entries:
         is_folder = {entry.name: _is_folder(entry) for entry in entries}
-    packages = {name for name in is_folder if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
+    folders = [name for name in is_folder if is_folder[name]]
+    packages = {name for name in folders if os.path.isfile(os.path.join(folder, name, "__init__.py"))}
     files = {name.removesuffix(".py") for name in is_folder if name.endswith(".py")}
     first = (files | packages) - {_own_package}
-    last = {name for name in is_folder if is_folder[name]} - first
+    last = set(folders) - first
     tops = {name: name.partition(".")[0] for name in sys.modules}
     return [
         name for name, top in tops.items() if top in first or top in last and _is_sibling(sys.modules[name], folder)

@@ -12,6 +12,7 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 HEADER_SIZE = 12  # magic 8, version 2, tag 2
@@ -28,12 +29,14 @@ def make_portable(bytecode: bytes, root: str | os.PathLike) -> bytes:
     becomes ``cuda/tile/_stub.py``. Other strings stay.
     """
     folders = _name_folders(root)
+    real = cache(os.path.realpath)
 
     def rename(text: bytes) -> bytes:
         path = os.fsdecode(text)
         if not os.path.isabs(path):
             return text
-        return next((_relative(path, folder) for folder in folders if Path(path).is_relative_to(folder)), text)
+        spellings = (spelling(folder) for folder in folders for spelling in (os.path.abspath, real))
+        return next((_relative(path, folder) for folder in spellings if Path(path).is_relative_to(folder)), text)
 
     return rewrite_strings(bytecode, rename)
 
@@ -43,8 +46,7 @@ def _name_folders(root: str | os.PathLike) -> list[str]:
     virtual environment may lie inside it; the rest of ``sys.path`` comes last, for it may lead into the root."""
     searched = sorted(filter(os.path.isabs, sys.path), key=len, reverse=True)
     installed = [folder for folder in searched if os.path.basename(folder) in INSTALLED]
-    ordered = [*installed, os.fspath(root), *searched]
-    return [spelling for folder in ordered for spelling in (os.path.abspath(folder), os.path.realpath(folder))]
+    return [*installed, os.fspath(root), *searched]
 
 
 def _relative(path: str, folder: str) -> bytes:

@@ -33,9 +33,13 @@ def own_all_children() -> None:
         _owns_all_children = ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
 
 
-def call_in_fork(call: Callable[[], object], see: Callable[[Asked, int], None] | None = None) -> Any:
+def call_in_fork(
+    call: Callable[[], object],
+    see: Callable[[Asked, int], None] | None = None,
+    is_looked_at: Callable[[], bool] = lambda: True,
+) -> Any:
     """The result of ``call``, made in a fork; ``see`` is told the file system calls of it and of all that it
-    starts, each with the number of the fork's process.
+    starts, each with the number of the fork's process, while ``is_looked_at``.
 
     Raises the call's own exception, and ProcessEnded where its process dies.
     """
@@ -51,8 +55,14 @@ def call_in_fork(call: Callable[[], object], see: Callable[[Asked, int], None] |
         _serve(call, write_end, theirs, see is not None)
     os.close(write_end)
     theirs.close()
+
+    def see_calls(listener: Listener) -> None:
+        for asked in listener.receive(is_looked_at):
+            if see:
+                see(asked, child)
+
     try:
-        data, code = _follow(child, read_end, Listener.shown(ours) if see else None, see)
+        data, code = _follow(child, read_end, Listener.shown(ours) if see else None, see_calls)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -120,7 +130,7 @@ def _answer(call: Callable[[], object]) -> bytes:
 
 # ---- the parent
 def _follow(
-    child: int, read_end: int, listener: Listener | None, see: Callable[[Asked, int], None] | None
+    child: int, read_end: int, listener: Listener | None, see_calls: Callable[[Listener], None]
 ) -> tuple[bytes, int]:
     """What the child writes, and its exit code: its end counts, whoever else holds the pipe."""
     parts: list[bytes] = []
@@ -131,9 +141,12 @@ def _follow(
             waiting.register(descriptor, select.POLLIN)
     try:
         while True:
-            ready = {descriptor for descriptor, _ in waiting.poll()}
-            if listener and listener.descriptor in ready:
-                _see(listener, see, child)
+            ready = dict(waiting.poll())
+            if listener and (events := ready.get(listener.descriptor)):
+                if events & select.POLLIN:
+                    see_calls(listener)
+                else:
+                    waiting.unregister(listener.descriptor)  # nobody is left who could ask
             if read_end in ready:
                 if part := os.read(read_end, 1 << 20):
                     parts.append(part)
@@ -156,12 +169,6 @@ def _end_of(child: int) -> int | None:
     with suppress(OSError, AttributeError):
         return os.pidfd_open(child)
     return None
-
-
-def _see(listener: Listener, see: Callable[[Asked, int], None] | None, process: int) -> None:
-    for asked in listener.receive():
-        if see:
-            see(asked, process)
 
 
 def _rest(read_end: int) -> bytes:

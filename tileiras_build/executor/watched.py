@@ -6,7 +6,8 @@ process (environment, folders, settings, caches of libraries) reaches no other.
 
 from __future__ import annotations
 
-import importlib
+import gc
+import importlib.util
 import linecache
 import os
 import sys
@@ -26,9 +27,10 @@ from .fork_call import call_in_fork
 
 # What every export of cuTile Python imports, some of it at its first kernel.
 _FRONT_END = (
-    *("numpy", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
-    *("tileiras_build.bytecode.export", "tileiras_build.cases"),
+    *("numpy", "numpy.random", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
+    *("tileiras_build.bytecode.export", "tileiras_build.cases", "cuda.tile._preview_loader"),
 )
+_PREVIEW = "cuda.tile_preview"  # which cuTile looks for at its first kernel
 
 
 def call(function: str, root: str, *arguments: object) -> Watched:
@@ -41,10 +43,11 @@ def call(function: str, root: str, *arguments: object) -> Watched:
     run = load(function)
     if any(isinstance(argument, str) and _names_front_end(argument) for argument in arguments):
         _import_front_end(watch)
+    _forget_files()
     watch.prepare(places)
     signals = watch.signals
-    system = SystemReads(lambda: signals.is_silent, lambda: signals.tolerates_runs)
-    made = call_in_fork(partial(_call, run, places, arguments), system.see)
+    system = SystemReads(lambda: signals.tolerates_runs)
+    made = call_in_fork(partial(_call, run, places, arguments), system.see, lambda: not signals.is_silent)
     return Watched(made.files, system.add_to(made.record, places), made.remarks)
 
 
@@ -66,16 +69,17 @@ def _import_front_end(watch: Watch) -> None:
     try:
         for name in _FRONT_END:
             importlib.import_module(name)
+        importlib.util.find_spec(_PREVIEW)
     except Exception:
         pass  # the file's own import says it
     finally:
         watch.loaded()
+        gc.freeze()  # a collection in a fork would copy the pages of all that is imported
 
 
 def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple) -> Watched:
     """What is made and read, in the fork."""
     watch = install()
-    _forget_files()
     if sys.path[-1:] != [places.root]:
         # Modules beside the build script are found too, behind all that is installed.
         sys.path.append(places.root)
@@ -120,11 +124,12 @@ def _of_the_file(error: InternalError, path: str) -> InvalidInput | None:
 
 
 def _forget_files() -> None:
-    """Drop what Python remembers of files that may have changed since this process began."""
+    """Drop what Python remembers of files that may have changed since this process began.
+
+    Here and not in the fork, which would copy each page that it looks at.
+    """
     for path, finder in list(sys.path_importer_cache.items()):
-        if finder is None:
+        if finder is None or not is_installed(path) and not is_standard(path):
             del sys.path_importer_cache[path]
-        elif hasattr(finder, "invalidate_caches") and not is_installed(path) and not is_standard(path):
-            finder.invalidate_caches()
     for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
         del linecache.cache[name]

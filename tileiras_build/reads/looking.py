@@ -33,7 +33,8 @@ _TYPES = ((stat.S_ISREG, FILE), (stat.S_ISDIR, FOLDER), (stat.S_ISLNK, LINK))
 # The originals: a watched process replaces those of ``os`` by ones that tell.
 _stat, _lstat, _listdir, _scandir, _readlink = os.stat, os.lstat, os.listdir, os.scandir, os.readlink
 # So may the program that it runs.
-_open, _dumps, _sha256, _file_digest = open, json.dumps, hashlib.sha256, hashlib.file_digest
+_open, _dumps, _sha256 = open, json.dumps, hashlib.sha256
+_BLOCK = 1 << 16  # bytes
 
 
 def stamp(path: str) -> Stamp | None:
@@ -262,7 +263,10 @@ def _digest_of(path: str, mode: int) -> str:
         return _type_of(mode)
     try:
         with _open(path, "rb") as stream:
-            return _file_digest(stream, "sha256").hexdigest()
+            digest = _sha256()
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+            return digest.hexdigest()
     except OSError as error:
         return f"unreadable: {error.errno}"
 

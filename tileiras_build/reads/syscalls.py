@@ -16,7 +16,7 @@ import os
 import platform
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -136,6 +136,8 @@ def _ioctl(size: int, number: int) -> int:
 
 
 _RECEIVE, _SEND = _ioctl(_NOTICE.size, 0), _ioctl(_ANSWER.size, 1)
+# SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (Linux 6.6): who waits goes on where who answers runs.
+_SET_FLAGS, _SAME_PROCESSOR = 1 << 30 | 8 << 16 | ord("!") << 8 | 4, 1
 
 
 class _Filter(ctypes.Structure):
@@ -212,6 +214,8 @@ class Listener:
         self.descriptor = descriptor
         _, _, column = _MACHINES[platform.machine()]
         self._calls = {getattr(call, column): call for call in CALLS}
+        with suppress(OSError):
+            fcntl.ioctl(descriptor, _SET_FLAGS, _SAME_PROCESSOR)
 
     @classmethod
     def shown(cls, channel: socket.socket) -> Listener | None:
@@ -219,8 +223,11 @@ class Listener:
         _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
         return cls(descriptors[0]) if descriptors else None
 
-    def receive(self) -> Iterator[Asked]:
-        """The call that waits, which goes on when the consumer has looked at it; nothing where its process has ended."""
+    def receive(self, is_looked_at: Callable[[], bool] = lambda: True) -> Iterator[Asked]:
+        """The call that waits, which goes on when the consumer has looked at it.
+
+        Nothing where its process has ended, or ``is_looked_at`` says of the moment that its calls go on unseen.
+        """
         notice = bytearray(_NOTICE.size)
         try:
             fcntl.ioctl(self.descriptor, _RECEIVE, notice)
@@ -230,7 +237,8 @@ class Listener:
             raise
         number, process, _, call, _, _, *arguments = _NOTICE.unpack(notice)
         try:
-            yield self._asked(self._calls[call], process, arguments)
+            if is_looked_at():
+                yield self._asked(self._calls[call], process, arguments)
         finally:
             with suppress(FileNotFoundError):
                 fcntl.ioctl(self.descriptor, _SEND, bytearray(_ANSWER.pack(number, 0, 0, _CONTINUE)))

@@ -8,8 +8,9 @@ the step one that is ``unfollowed``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from .looking import Looking, Stamp, is_compiled_module, is_installed, is_standard, stamp
 from .places import Places
@@ -31,12 +32,11 @@ _OF_FOLDERS = frozenset(("names", "candidates", "among", "shadows", "distributio
 class SystemReads:
     """Collects what the calls of one step ask.
 
-    ``is_silent`` tells whether the step explains by itself what it asks now, ``tolerates_runs`` whether it has run a
-    program whose result decides nothing.
+    ``tolerates_runs`` tells whether the step has run a program whose result decides nothing.
     """
 
-    def __init__(self, is_silent: Callable[[], bool], tolerates_runs: Callable[[], bool]):
-        self._is_silent, self._tolerates_runs = is_silent, tolerates_runs
+    def __init__(self, tolerates_runs: Callable[[], bool]):
+        self._tolerates_runs = tolerates_runs
         self._seen: dict[tuple[str, str], Stamp | str | None] = {}
         self._made: set[str] = set()
         self._changed: set[str] = set()
@@ -45,7 +45,7 @@ class SystemReads:
 
     def see(self, asked: Asked, process: int) -> None:
         """One call, which waits meanwhile, of the step's own ``process`` or of one that it has started."""
-        if self._is_silent() or self._tolerates_runs() and not os.path.exists(f"/proc/{process}/task/{asked.thread}"):
+        if self._tolerates_runs() and not os.path.exists(f"/proc/{process}/task/{asked.thread}"):
             return
         _HANDLERS[asked.kind](self, asked)
 
@@ -194,21 +194,34 @@ def is_ignored(name: str) -> bool:
     return is_standard(name) or is_installed(name)
 
 
-def _explained(record: Record, places: Places) -> dict[str, set[str]]:
-    """The kinds of the record's rows by absolute path; a row about modules of a folder is one of the folder."""
-    found: dict[str, set[str]] = {}
-    for read in record.all_reads():
-        name = read.name.rpartition("//")[0] if read.kind in ("candidates", "among") else read.name
-        found.setdefault(places.path(name), set()).add(read.kind)
+def _explained(record: Record, places: Places) -> dict[str, frozenset[str]]:
+    """The kinds of the record's rows by absolute path."""
+    found = dict(_explained_by_libraries(record.libraries, places))
+    for name, kinds in _kinds(record.reads, places).items():
+        found[name] = kinds | found.get(name, frozenset())
     return found
 
 
-def _explains(explained: dict[str, set[str]], kind: str, name: str, places: Places) -> bool:
+@lru_cache(maxsize=8)
+def _explained_by_libraries(block: str, places: Places) -> dict[str, frozenset[str]]:
+    return _kinds(Record((), block).all_reads(), places)
+
+
+def _kinds(reads: Iterable[Read], places: Places) -> dict[str, frozenset[str]]:
+    """Kinds by path; a row about modules of a folder is one of the folder."""
+    found: dict[str, set[str]] = {}
+    for read in reads:
+        name = read.name.rpartition("//")[0] if read.kind in ("candidates", "among") else read.name
+        found.setdefault(places.path(name), set()).add(read.kind)
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+def _explains(explained: dict[str, frozenset[str]], kind: str, name: str, places: Places) -> bool:
     """Whether the rows say why ``name`` was asked for.
 
     Python's search for modules lists a folder and asks for the state of files in it, of the folder and of those above.
     """
-    own: set[str] = explained.get(name, set())
+    own: frozenset[str] = explained.get(name, frozenset())
     if kind == "contents":
         return "contents" in own
     if kind == "names":
@@ -216,4 +229,4 @@ def _explains(explained: dict[str, set[str]], kind: str, name: str, places: Plac
     if kind == "type":
         return bool(own)
     searched = _OF_FOLDERS - {"names"}
-    return bool(own or explained.get(os.path.dirname(name), set()) & searched) or places.lie_below(name)
+    return bool(own or explained.get(os.path.dirname(name), frozenset()) & searched) or places.lie_below(name)

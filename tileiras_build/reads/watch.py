@@ -167,19 +167,31 @@ class Watch:
         self.active = self._loading = False
 
     def prepare(self, places: Places) -> None:
-        """Look at what the libraries have read, so that a fork of this process need not; it has signals of its own."""
+        """Look at what the libraries have read, so that a fork of this process need not; it has signals of its own.
+
+        What was loaded is what the libraries' rows say, whatever is in the files by now: a look at them now and then ends
+        a worker that is out of date.
+        """
         with self.aside():
             self._block(_looking(), places)
+            if (now := time.monotonic()) - self._checked > _LOOK_AGAIN:
+                self.check(_looking())
+                self._checked = now
         self.signals = Signals()
         self.active = False
+        self._forget()
 
     def begin(self) -> None:
         """A step begins."""
+        self._forget()
+        self._search_path = list(sys.path)  # that the step begins with: its own folders are noted where it looks there
+        self.active = True
+
+    def _forget(self) -> None:
+        """Drop what the last step, or loading, has asked and seen."""
         self._own, self._early, self._unfollowed = {}, {}, {}
         self._made, self._changeable, self._set = set(), set(), set()
         self._looking = _looking()
-        self._search_path = list(sys.path)  # that the step begins with: its own folders are noted where it looks there
-        self.active = True
 
     def end(self, places: Places) -> Record:
         """The step's record; raises ReadsChanged where something that was read is not what it was any more."""
@@ -202,21 +214,13 @@ class Watch:
         return True
 
     def _block(self, looking: Looking, places: Places) -> str:
-        """The libraries' rows, which are written again only where there are more of them.
-
-        What was loaded is what they say, whatever is in the files by now: a look at them now and then ends a worker that
-        is out of date.
-        """
-        now = time.monotonic()
+        """The libraries' rows, which are written again only where there are more of them."""
         if self._written[0] != len(self._kept):
-            self._checked = now
+            self._checked = time.monotonic()
             for key in self._kept.keys() - self._kept_reads.keys():
                 self._kept_reads[key] = self._read(looking, key, self._kept[key])
             reads = [self._kept_reads[key] for key in sorted(self._kept)]
             self._written = len(reads), render_block(_renamed(read, places) for read in reads)
-        elif now - self._checked > _LOOK_AGAIN:
-            self._checked = now
-            self.check(looking)
         return self._written[1]
 
     def check(self, looking: Looking) -> None:
@@ -695,4 +699,4 @@ def _note_search(watch: Watch, module: str, path) -> None:
 
 def _has(folder: str, module: str) -> bool:
     with _watch.aside():
-        return bool(_looking().look("candidates", f"{folder}//{module}"))
+        return bool(_watch._looking.look("candidates", f"{folder}//{module}"))
