@@ -28,6 +28,7 @@ from .errors import (
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
+from .limits import withheld
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
 from .pipeline.tuning import TUNING
@@ -268,6 +269,8 @@ class _Run:
         except Exception as error:
             if isinstance(error, ImportError) and (missing := missing_package(error)) is not None:
                 raise missing from error
+            if (limit := withheld(error)) is not None:
+                raise limit from error
             message = f"stage {stage.name} failed: {described(error)}"
             raise self._reproducible(InternalError("stage-failed", message), stage) from error
         finally:

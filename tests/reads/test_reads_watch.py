@@ -150,3 +150,51 @@ def test_what_python_runs_when_it_starts_counts_for_every_step(tmp_path):
     kept = {tuple(row) for row in record["libraries"]}
     assert ("contents", "#/far/sitecustomize.py") in kept
     assert {kind for kind, _ in kept} >= {"startup"} and ("candidates", "#/far//usercustomize") in kept
+
+
+MACHINE = {
+    "import os; os.cpu_count()": "processors",
+    "import os; os.sched_getaffinity(0)": "processors",
+    "import multiprocessing; multiprocessing.cpu_count()": "processors",
+    "import os; os.sysconf('SC_NPROCESSORS_ONLN')": "processors",
+    "import os; os.sysconf('SC_PHYS_PAGES')": "memory",
+    "import platform; platform.node()": "host",
+    "import socket; socket.gethostname()": "host",
+    "import os; os.uname().nodename": "host",
+    "import platform; platform.machine(), platform.system()": "system",
+    "import os; os.getuid()": "user",
+    "import lib; lib.processors()": "processors",
+}
+
+
+@pytest.mark.parametrize("program", MACHINE)
+def test_what_a_program_asks_of_the_machine_is_a_row(tmp_path, program):
+    """What a library asks when it is imported, for its own threads, is none."""
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    (site / "lib.py").write_text(
+        "import os, platform\nos.cpu_count(), platform.node(), os.getcwd()\ndef processors(): return os.cpu_count()\n"
+    )
+    record, other = watched(tmp_path, program, "import lib; open('program_0.py')", PYTHONPATH=str(site))
+    asked = {name for kind, name, *_ in [*record["reads"], *record["libraries"]] if kind == "machine"}
+    assert asked == {MACHINE[program]} and record["unfollowed"] == []
+    assert names(other, "machine") == names(other, "place") == []
+
+
+PLACES = {
+    "open('a.txt')": [],
+    "import os; os.path.exists('a.txt')": [],
+    "from concurrent.futures import ThreadPoolExecutor as T; T().map(print, ())": [],
+    "import os; os.getcwd()": [""],
+    "import os; os.path.abspath('a.txt')": [""],
+    "from pathlib import Path; Path('a.txt').resolve()": [""],
+    "import os; os.__file__": [""],
+    "(lambda: 0).__code__.co_filename": [""],
+}
+
+
+@pytest.mark.parametrize("program", PLACES)
+def test_a_program_that_asks_where_it_lies_has_a_row_for_that(tmp_path, program):
+    (tmp_path / "a.txt").write_text("1")
+    (record,) = watched(tmp_path, program)
+    assert (names(record, "place"), names(record, "machine")) == (PLACES[program], [])

@@ -100,6 +100,8 @@ def _builds() -> dict:
     made["one worker"] = first.made("-j1", cache)
     made["seen"] = {name: first.seen(name) for name in FILES}
     made["two workers, shuffled"] = Files(folder / "second", _shuffled(1)).made("-j2")
+    # They ask where they lie, so it takes two checkouts to show that it decides nothing.
+    Files(folder / "elsewhere", list(FILES)).made("-j2", cache)
     third = Files(folder / "third", list(FILES))
     made["from the cache"] = third.made("-j2", cache)
     made["found"] = third.found

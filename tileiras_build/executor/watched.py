@@ -10,11 +10,14 @@ import gc
 import importlib.util
 import linecache
 import os
+import platform
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
 
 from ..errors import InternalError, InvalidInput, Location
+from ..limits import address_space
 from ..pipeline.stages import load
 from ..reads.loading import use_certain_code
 from ..reads.looking import is_installed, is_standard
@@ -86,6 +89,7 @@ def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple
     watch.begin()
     try:
         files = run(*arguments)
+        watch.made(files.values(), places)
         return Watched(files, watch.end(places))
     finally:
         watch.stop()
@@ -120,7 +124,17 @@ def _of_the_file(error: InternalError, path: str) -> InvalidInput | None:
     ended = (
         f"its process {describe_exit(code)}" if (code := getattr(error, "code", None)) is not None else error.message
     )
+    remedy += _hint_of_memory(code)
     return InvalidInput(error.id, f"{ended} while the file ran", location=Location(path), remedy=remedy)
+
+
+def _hint_of_memory(code: int | None) -> str:
+    """What else may end a process with this exit code than the file that runs in it."""
+    if code == -signal.SIGKILL:
+        return ", or give it more memory: a system or container without any ends processes so"
+    if code is not None and (most := address_space()) is not None:
+        return f", or raise its limit of memory (ulimit -v), which is {most >> 20} MiB"
+    return ""
 
 
 def _forget_files() -> None:
@@ -131,5 +145,7 @@ def _forget_files() -> None:
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None or not is_installed(path) and not is_standard(path):
             del sys.path_importer_cache[path]
+    platform._uname_cache = None  # type: ignore[attr-defined]  # who asks again is heard
+    platform._platform_cache.clear()  # type: ignore[attr-defined]
     for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
         del linecache.cache[name]

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from ..errors import InternalError, described, words_of
+from ..limits import withheld
 from ..pipeline.stages import load
 from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
@@ -51,6 +52,8 @@ def serve(
         answer = _call(function, arguments)
         if not answer[0] and is_out_of_memory(answer[1]):
             answer = False, too_little(memory)
+        elif not answer[0] and (limit := withheld(answer[1])) is not None:
+            answer = False, limit
         _answer(connection, answer)
         if getattr(answer[1], "ends_worker", False):
             return

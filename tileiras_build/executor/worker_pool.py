@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import limits
 from ..errors import InternalError
 from ..private_folder import Scratch
 from ..server.client import Unserved
@@ -198,11 +199,12 @@ class Worker:
 
     def __init__(self, memory: int):
         self.tasks, self._memory = 0, memory
-        self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
-        self.log, self._read = self._folder / "log", 0
-        self.connection, theirs = multiprocessing.Pipe()
-        with theirs:
-            self.process = self._served(theirs) or self._forked(theirs)
+        with limits.said_of_start():
+            self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
+            self.log, self._read = self._folder / "log", 0
+            self.connection, theirs = multiprocessing.Pipe()
+            with theirs:
+                self.process = self._served(theirs) or self._forked(theirs)
 
     def _served(self, theirs: Connection) -> ServedProcess | None:
         """A fork of the warm server, which has this build's environment; None where there is none."""
@@ -282,8 +284,7 @@ class Worker:
 
 def memory_share(workers: int) -> int:
     """The bytes that one of ``workers`` may take, so that together they leave something of this machine's memory."""
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(LEAST_MEMORY, int(MEMORY_SHARE * total / workers))
+    return max(LEAST_MEMORY, int(MEMORY_SHARE * limits.memory() / workers))
 
 
 def _ready(connection: Connection, timeout: float | None) -> bool:

@@ -17,6 +17,7 @@ import sysconfig
 from collections.abc import Callable
 from functools import lru_cache
 
+from .machine import FACTS
 from .places import Places
 from .terminal import TERMINAL
 
@@ -209,6 +210,14 @@ class Looking:
         """Where modules are looked for."""
         return self.search_path(sys.path)
 
+    def machine(self, name: str, known: object) -> str:
+        """A fact about the machine or the user."""
+        return _digest(FACTS[name]())
+
+    def place(self, name: str, known: object) -> str:
+        """Where the project and Python's environment lie."""
+        return _digest([self.places.root, self.places.prefix])
+
     def search_path(self, path: list[str]) -> str:
         """The folders of ``path``, besides the project itself in the end."""
         folders = [os.path.abspath(folder) for folder in path]
@@ -240,6 +249,8 @@ KINDS: dict[str, Callable[[Looking, str, _Known], str]] = {
     "variable": Looking.variable,
     "environment": Looking.environment,
     "path": Looking.path,
+    "machine": Looking.machine,
+    "place": Looking.place,
 }
 
 

@@ -159,6 +159,8 @@ _WORDS = {
     "variable": "the variable {} changed",
     "environment": "the environment changed{}",
     "path": "where Python looks for modules changed{}",
+    "machine": "the machine's {} changed",
+    "place": "the project lies elsewhere{}",
 }
 
 

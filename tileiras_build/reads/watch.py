@@ -20,8 +20,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial, wraps
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -37,6 +38,7 @@ from .looking import (
     stamp,
     type_of,
 )
+from .machine import FUNCTIONS, HOST, OF_SYSTEM, SYSTEM, fact_of_sysconf
 from .places import Places
 from .record import Read, Record, describe, render_block
 
@@ -75,7 +77,13 @@ _TIME_ZONE, _TIME_ZONE_FILE = "TZ", "/etc/localtime"
 # Functions and variables of C that ask without a system call.
 _C_QUESTIONS = frozenset(
     ("getenv", "secure_getenv", "environ", "localtime", "localtime_r", "mktime", "tzset", "tzname")
+    + ("gethostname", "uname", "sysconf", "get_nprocs", "get_nprocs_conf", "sched_getaffinity", "sysinfo", "gethostid")
+    + ("getcwd", "get_current_dir_name", "getwd")
 )
+# Names by which code asks where it lies.
+_PLACE_NAMES = frozenset(("__file__", "__path__", "__cached__", "co_filename", "getfile", "getsourcefile"))
+# What makes as many workers as there are processors: how many decides nothing.
+_WORKERS = ("/concurrent/futures/", "/multiprocessing/pool.py")
 _RAW_ENVIRONMENTS = frozenset(("posix", "_data"))
 # What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
 _TYPE_QUESTIONS = frozenset(
@@ -143,6 +151,7 @@ class Watch:
         self._written, self._checked = (-1, "[]"), 0.0
         self._looking = _looking()
         self._search_path: list[str] = []
+        self._asks_place = False
 
     @property
     def active(self) -> bool:
@@ -191,7 +200,7 @@ class Watch:
         """Drop what the last step, or loading, has asked and seen."""
         self._own, self._early, self._unfollowed = {}, {}, {}
         self._made, self._changeable, self._set = set(), set(), set()
-        self._looking = _looking()
+        self._looking, self._asks_place = _looking(), False
 
     def end(self, places: Places) -> Record:
         """The step's record; raises ReadsChanged where something that was read is not what it was any more."""
@@ -203,6 +212,8 @@ class Watch:
         ]
         search_path = Read("path", "", Looking(places).search_path(self._search_path))
         portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
+        if self._asks_place:
+            portable.append(Read("place", "", Looking(places).look("place", "")))
         return Record(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
 
     def _is_changed(self, key: _Key, found: Stamp | str | None) -> bool:
@@ -226,7 +237,9 @@ class Watch:
     def check(self, looking: Looking) -> None:
         """Raises ReadsChanged where what libraries have read while they were loaded is another by now."""
         for (kind, name), found in self._kept.items():
-            if kind != "variable" and found != (stamp(name) if kind == "contents" else looking.look(kind, name)):
+            if kind not in ("variable", "machine") and found != (
+                stamp(name) if kind == "contents" else looking.look(kind, name)
+            ):
                 raise ReadsChanged(describe(Read(kind, name, "")))
 
     def variables(self) -> frozenset[str]:
@@ -268,6 +281,8 @@ class Watch:
                 self._note("environment", "")  # its code may ask for any variable
         elif event == "ctypes.dlsym" and arguments[1] in _C_QUESTIONS and not _is_for_library(""):
             self._unfollowed[f"it calls {arguments[1]} of C"] = None
+        elif event == "socket.gethostname":
+            self.machine(HOST)
         elif event in _UNFOLLOWED:
             if _is_search_of_shared_library():
                 self.signals.tolerates_runs = True
@@ -324,6 +339,22 @@ class Watch:
     def assigned(self, name: str) -> None:
         """The program sets a variable."""
         self._set.add(name)
+
+    def machine(self, fact: str) -> None:
+        """The program asks for a fact about the machine."""
+        if self.active and not self._loading and _is_for_program():
+            callers = {frame.f_code.co_name for frame in _standard_callers()}
+            self._note("machine", SYSTEM if fact == HOST and callers & OF_SYSTEM else fact)
+
+    def working_folder(self) -> None:
+        """The program asks where it works."""
+        if self.active and not self._asks_place and not self._loading and _is_for_program():
+            self._asks_place = True
+
+    def made(self, files: Iterable[bytes], places: Places) -> None:
+        """The step has made these files: the text of a folder in them is of this place."""
+        folders = {places.root, os.path.realpath(places.root), places.prefix} - {os.sep}
+        self._asks_place |= any(os.fsencode(folder) in data for folder in folders for data in files)
 
     def whole_environment(self) -> None:
         """The program looks at all variables."""
@@ -402,6 +433,7 @@ class Watch:
             self._note("contents", _TIME_ZONE_FILE)
         if names & _RAW_ENVIRONMENTS:
             self._note("environment", "")
+        self._asks_place |= bool(names & _PLACE_NAMES)
 
     def _listed(self, path: int | _Path | None) -> None:
         caller = sys._getframe(2).f_code.co_filename
@@ -468,6 +500,8 @@ class Watch:
 
     def _read(self, looking: Looking, key: _Key, found: Stamp | str | None) -> Read:
         kind, name = key
+        if kind == "machine":
+            return Read(kind, name, str(found))  # the program may change what its process has of it
         state = looking.look(kind, name, self._digests.get(name))
         now = looking.stamps[name] if kind == "contents" else state
         if kind == "variable" and (name in self._set or key in self._kept):
@@ -552,6 +586,19 @@ def _is_for_library(name: str) -> bool:
     return by_library and not name.endswith(".py")
 
 
+def _is_for_program() -> bool:
+    """Whether the program's code asks, through Python's own or a library's functions, and no library that is imported."""
+    for frame in _callers():
+        file = frame.f_code.co_filename
+        if file.startswith(PACKAGE + os.sep) or any(part in file for part in _WORKERS):
+            return False
+        if is_installed(file) and frame.f_code.co_name == "<module>":
+            return False
+        if not is_installed(file) and not _is_of_python(frame):
+            return True
+    return False
+
+
 def _is_search_of_shared_library() -> bool:
     """Whether an installed library asks Python where a shared library is, as PyTorch's import does, for which Python runs ldconfig.
     The system's linker would find the same by the name alone, and of what it looks at nothing is noted either."""
@@ -611,6 +658,12 @@ def install() -> Watch:
         ):
             setattr(os, name, _told(getattr(os, name), tell))
         os.fstat = _told_of_descriptor(os.fstat)
+        for name, fact in FUNCTIONS.items():
+            if hasattr(os, name):
+                setattr(os, name, _asking_first(getattr(os, name), partial(_watch.machine, fact)))
+        for name in ("getcwd", "getcwdb"):
+            setattr(os, name, _asking_first(getattr(os, name), _watch.working_folder))
+        os.sysconf = _told_of_sysconf(os.sysconf)
     return _watch
 
 
@@ -625,6 +678,25 @@ def _told(original: Callable, tell: Callable[[Watch, str], None]) -> Callable:
     function.__name__ = function.__qualname__ = original.__name__
     function.__doc__ = original.__doc__
     return function
+
+
+def _asking_first(original: Callable, tell: Callable[[], None]) -> Callable:
+    @wraps(original)
+    def function(*arguments, **options):
+        tell()
+        return original(*arguments, **options)
+
+    return function
+
+
+def _told_of_sysconf(original: Callable) -> Callable:
+    @wraps(original)
+    def sysconf(name):
+        if (fact := fact_of_sysconf(name)) is not None:
+            _watch.machine(fact)
+        return original(name)
+
+    return sysconf
 
 
 def _told_of_descriptor(original: Callable) -> Callable:

@@ -169,11 +169,27 @@ class ExportEntry:
         """Keep the kernels, unless what they were made from cannot be followed."""
         if made.record.unfollowed or set(made.files) != set(self.names):
             return
-        cache.keep(self._key(made.record), made.files | {_REMARKS: json.dumps(made.remarks).encode()})
-        plain = _stamped(made.record, None)
+        record = self._shared(cache, made)
+        cache.keep(self._key(record), made.files | {_REMARKS: json.dumps(made.remarks).encode()})
+        plain = _stamped(record, None)
         others = [record for record in self._records(cache) if record.digest() != plain.digest()]
         records = [record.to_bytes().decode() for record in (plain, *others[: CANDIDATES - 1])]
         cache.keep(self.first_key, {_RECORDS: json.dumps(records).encode()})
+
+    def _shared(self, cache: BuildCache, made: Watched) -> Record:
+        """Its record; without where the project lies, where a project elsewhere that read the same has made the same bytes."""
+        portable = _anywhere(made.record)
+        if portable == made.record:
+            return portable
+        others = [record for record in self._records(cache) if _anywhere(record).digest() == portable.digest()]
+        elsewhere = [record for record in others if record.digest() != made.record.digest()]
+        same = any(self._made(cache, record) == made.files for record in elsewhere)
+        return portable if same else made.record
+
+    def _made(self, cache: BuildCache, record: Record) -> dict[str, bytes] | None:
+        """The kernels that an export with this record has made."""
+        files = cache.find(self._key(record), (*self.names, _REMARKS), counted=False)
+        return {name: files[name] for name in self.names} if files is not None else None
 
     def _found(self, files: dict[str, bytes], record: Record) -> Watched:
         remarks = tuple(map(str, json.loads(files[_REMARKS])))
@@ -212,6 +228,10 @@ def _entry_of_compiling(request: Request, root: str) -> Entry:
     ]
     read = {os.path.relpath(path, root): hashlib.sha256(read_file(path)).hexdigest()}
     return ExportEntry(_key("tilecpp", source_digest(TILECPP), options, read), (TILECPP.suffix,), places)
+
+
+def _anywhere(record: Record) -> Record:
+    return replace(record, reads=tuple(read for read in record.reads if read.kind != "place"))
 
 
 def _stamped(record: Record, looking: Looking | None) -> Record:

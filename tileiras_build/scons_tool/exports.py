@@ -131,10 +131,10 @@ class ExportReads:
 
 
 def _is_told_by_the_run(read: Read) -> bool:
-    """Whether the environment, the search path or the absence of links says it, which every run compares."""
+    """Whether the environment, the machine, the search path or the absence of links says it, which every run compares."""
     if read.kind == "variable":
         return read.name not in TERMINAL
-    return read.kind == "path" or read.kind == "link" and not read.state.startswith("->")
+    return read.kind in ("path", "place", "machine") or read.kind == "link" and not read.state.startswith("->")
 
 
 def _folders_before(program: str) -> list[str]:

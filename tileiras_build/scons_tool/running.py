@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 import SCons.Script
 
 from ..command import IMAGE
 from ..cores import cores
+from ..errors import InvalidInput
 from ..executor import Executor, make_executor
+from ..limits import said_of_start
 from ..project_options import LOCAL, check_executor, yes_no
 from ..server.client import is_wanted
 
@@ -41,10 +44,12 @@ def warm_up(env) -> None:
         return
     from ..executor import worker_pool
 
-    if _is_served(env):
-        worker_pool.use_server(IMAGE)
-    else:
-        worker_pool.warm_up()
+    # What keeps a worker from being started is said of the first step.
+    with suppress(InvalidInput, OSError, RuntimeError), said_of_start():
+        if _is_served(env):
+            worker_pool.use_server(IMAGE)
+        else:
+            worker_pool.warm_up()
 
 
 def _is_served(env) -> bool:

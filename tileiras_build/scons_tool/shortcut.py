@@ -33,6 +33,7 @@ import SCons.Script
 from ..pipeline.stages import believe_digests, known_digests
 from ..reads import told
 from ..reads.looking import Looking
+from ..reads.machine import FACTS
 from ..reads.places import Places
 from ..reads.record import Comparison
 from ..sources import PACKAGE, installed
@@ -410,7 +411,7 @@ def _unusual_options() -> bool:
 def _key() -> str:
     """A digest of what a run is asked, and by which environment and interpreter."""
     environment = {name: value for name, value in os.environ.items() if name not in TERMINAL}
-    machine = [*os.uname(), os.cpu_count(), os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getgroups()]
+    machine = [fact() for fact in FACTS.values()]
     asked = [_FORMAT, _split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
     return hashlib.sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...book.serializers import DEFAULT_LEVEL, find_level
 from ...errors import InvalidInput, Location
+from ...limits import check_proc
 from ..job import Job
 from ..ll_to_ptx.metadata import manifest_of_ptx
 from ..serialization import check_agreement, level_words
@@ -62,10 +63,11 @@ def options(ptx: str, job: Job) -> list[str]:
 def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
     """Assemble PTX text.
 
-    Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-memory] when it found
+    Raises InvalidInput[no-proc] without ``/proc``, [ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-memory] when it found
     too little, [ptxas-io] when the operating system refuses memory or the process.
     """
     command = [str(ptxas), *options(ptx, job)]
+    check_proc()
     try:
         status, cubin, text = _spawn(command, ptx.encode())
     except OSError as error:
