@@ -17,7 +17,7 @@ _OWN = ("SCons", "tileiras_build")
 _MODULES = frozenset(
     """
     __future__ abc array ast base64 binascii bisect bz2 cmath codecs collections configparser contextlib copy csv
-    dataclasses decimal difflib enum errno filecmp fnmatch fractions functools glob graphlib gzip hashlib heapq html io
+    dataclasses decimal difflib enum errno filecmp fnmatch fractions functools glob graphlib hashlib heapq html io
     itertools json keyword linecache lzma math numbers ntpath operator os pathlib platform
     posixpath re shlex shutil stat string struct subprocess sys sysconfig tarfile textwrap
     tokenize tomllib typing unicodedata warnings xml zipfile zlib
@@ -41,12 +41,14 @@ _SYS = frozenset(
     """.split()
 )
 _ALLOWED = {"os": _OS, "sys": _SYS}
-_NAMES = frozenset("__builtins__ __import__ __loader__ __spec__ compile eval exec hash id input".split())
+_NAMES = frozenset(
+    "__builtins__ __import__ __loader__ __spec__ breakpoint compile eval exec globals hash id input locals vars".split()
+)
 # Among them the modules by which one that is listed above sees more: ``zipfile.time``, ``shutil.os``.
 _ATTRIBUTES = frozenset(
     """
-    __builtins__ __class__ __dict__ __globals__ __loader__ __self__ __spec__ __subclasses__ disk_usage get_terminal_size
-    getatime isatty node os posix st_atime st_atime_ns start_time stdin sys f_back gi_frame tb_frame
+    __builtins__ __class__ __dict__ __getattribute__ __globals__ __hash__ __loader__ __self__ __spec__ __subclasses__ disk_usage get_terminal_size
+    attrgetter methodcaller owner writestr getatime isatty node os posix st_atime st_atime_ns start_time stdin sys f_back gi_frame tb_frame
     _random _socket _thread _time asyncio builtins calendar concurrent ctypes datetime email gc getpass http importlib
     inspect locale logging multiprocessing pickle random resource runpy sched secrets select selectors signal socket
     statistics tempfile threading time timeit uuid
@@ -55,6 +57,11 @@ _ATTRIBUTES = frozenset(
 # What is the same whatever order a set has.
 _ORDERLESS = frozenset("all any bool frozenset issubset issuperset isdisjoint len max min set sorted sum".split())
 _SETS = frozenset(("frozenset", "set"))
+# Methods of sets that make sets, and of dictionaries whose results do, by operators.
+_SET_METHODS = frozenset(("difference", "intersection", "symmetric_difference", "union"))
+_VIEWS = frozenset(("items", "keys"))
+_SET_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
+_CLASS_QUESTIONS = frozenset(("isinstance", "issubclass"))
 _NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; of os.path they are watched
 _STATS = frozenset(("stat", "lstat", "rstat"))
 _ACTING = (ast.Attribute, ast.Call, ast.Await, ast.Subscript)
@@ -102,14 +109,30 @@ def _ordered_sets(tree: ast.Module) -> Iterator[int]:
     """The lines where a set of texts may tell its order, which is another one in each process."""
     parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
-        if _is_set(node) and not _is_orderless(node, parents):
+        if _is_set(node) and not _is_orderless(node, parents) or _gives_class_of_sets(node):
             yield getattr(node, "lineno", 0)
 
 
 def _is_set(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            return node.func.attr in _SET_METHODS
         return isinstance(node.func, ast.Name) and node.func.id in _SETS
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, _SET_OPERATORS) and (_is_view(node.left) or _is_view(node.right))
     return isinstance(node, ast.Set | ast.SetComp)
+
+
+def _is_view(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS
+
+
+def _gives_class_of_sets(node: ast.AST) -> bool:
+    """Whether something else is told to make sets: ``defaultdict(set)``, ``map(set, …)``."""
+    if not isinstance(node, ast.Call) or _name_of(node.func) in _CLASS_QUESTIONS:
+        return False
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    return any(isinstance(value, ast.Name) and value.id in _SETS for value in given)
 
 
 def _is_orderless(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
@@ -119,7 +142,14 @@ def _is_orderless(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
         return _is_orderless(parent, parents)
     if isinstance(parent, ast.Compare):
         return True
-    return isinstance(parent, ast.Call) and node in parent.args and _name_of(parent.func) in _ORDERLESS
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _ORDERLESS | _SET_METHODS
+    if isinstance(parent, ast.If | ast.IfExp | ast.While):
+        return node is parent.test
+    if not isinstance(parent, ast.Call):
+        return False
+    has_key = any(keyword.arg == "key" for keyword in parent.keywords)  # what has the same key stays in order
+    return node in parent.args and not has_key and _name_of(parent.func) in _ORDERLESS | _SET_METHODS
 
 
 def _name_of(function: ast.expr) -> str | None:
@@ -142,6 +172,7 @@ def parse(path: str) -> ast.Module:
 def _unwatched(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Line and name of everything that is not known to be watched."""
     modules = dict(filter(None, map(_binding, _aliases(tree))))
+    plain = {id(node.func) for node in ast.walk(tree) if _is_plain_getattr(node)}
     bases = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -151,11 +182,19 @@ def _unwatched(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Name):
             # Whoever is given a whole module may ask it for anything.
             passed = node.id in modules and id(node) not in bases and isinstance(node.ctx, ast.Load)
-            found = node.id if node.id in _NAMES or passed else None
+            is_open = node.id == "getattr" and id(node) not in plain
+            found = node.id if node.id in _NAMES or passed or is_open else None
         else:
             continue
         if found:
             yield node.lineno, found
+
+
+def _is_plain_getattr(node: ast.AST) -> bool:
+    """Whether it asks for an attribute that is named here, and is watched."""
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", None) != "getattr" or len(node.args) < 2:
+        return False
+    return isinstance(name := node.args[1], ast.Constant) and name.value not in _ATTRIBUTES | _NODE_STATES
 
 
 def _aliases(tree: ast.Module) -> Iterator[ast.alias]:
