@@ -86,6 +86,8 @@ def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple
     if sys.path[-1:] != [places.root]:
         # Modules beside the build script are found too, behind all that is installed.
         sys.path.append(places.root)
+    platform._uname_cache = None  # type: ignore[attr-defined]  # who asks again is heard
+    platform._platform_cache.clear()  # type: ignore[attr-defined]
     watch.begin()
     try:
         files = run(*arguments)
@@ -145,7 +147,5 @@ def _forget_files() -> None:
     for path, finder in list(sys.path_importer_cache.items()):
         if finder is None or not is_installed(path) and not is_standard(path):
             del sys.path_importer_cache[path]
-    platform._uname_cache = None  # type: ignore[attr-defined]  # who asks again is heard
-    platform._platform_cache.clear()  # type: ignore[attr-defined]
     for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
         del linecache.cache[name]
