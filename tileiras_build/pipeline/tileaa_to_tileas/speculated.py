@@ -20,7 +20,8 @@ UNSIGNED = frozenset(f"arith.{name}" for name in ("divui", "remui", "ceildivui")
 def speculated(op: Operation, operands: list[SSAValue], insert: Insert) -> SSAValue:
     """What a scalar operation gives of other values; some number where the program says nothing of the result."""
     if may_divide_by_zero(op):
-        operands = [operands[0], _divisor(op, *operands, insert)]
+        dividend, divisor = operands
+        operands = [dividend, _divisor(op, dividend, divisor, insert)]
     elif op.name in SHIFTS:
         operands = [operands[0], _amount(operands[1], insert)]
     return insert(_of(op, operands))
