@@ -83,3 +83,8 @@ def test_inlined_code_is_of_its_line_and_of_its_caller_s(stage):
 def test_what_ptx_says_of_lines_ends_with_the_function():
     lines = read_lines("ptx", "\n".join(INLINED["ptx"]), "k")
     assert [line.places for line in lines if line.text.startswith("mov")] == [()]
+
+
+def test_places_that_name_themselves_are_none():
+    text = '#loc0 = di_loc<"k.py", 3, 1>\n#loc1 = callsite<#loc1, #loc0, #loc2>\n#loc2 = callsite<#loc1>\n  "x"() {loc = #loc2} : () -> ()'
+    assert read_lines("tileaa", text, "k")[-1].places == (("k.py", 3),)

@@ -57,16 +57,16 @@ _OF_OPERATION = re.compile(r"\bloc = (#[\w.]+(?:<.*?>(?=[,}]))?)")
 
 
 def _read_mlir(text: str) -> Iterator[Line]:
-    aliases = dict(_ALIAS.findall(text))
-    known: dict[str, Places] = {}
+    aliases: dict[str, Places] = {}
 
     def places(attribute: str) -> Places:
-        if attribute not in known:
-            direct = tuple(_place(*place) for place in _DI_LOC.findall(attribute))
-            named = [places(aliases[name]) for name in _REFERENCE.findall(attribute) if name in aliases]
-            known[attribute] = direct + tuple(place for one in named for place in one)
-        return known[attribute]
+        direct = tuple(_place(*place) for place in _DI_LOC.findall(attribute))
+        named = [aliases[name] for name in _REFERENCE.findall(attribute) if name in aliases]
+        return direct + tuple(place for one in named for place in one)
 
+    # Each names those in front of it alone; in a damaged file an alias may name itself.
+    for name, attribute in _ALIAS.findall(text):
+        aliases[name] = places(attribute)
     for line in text.rstrip("\n").split("\n"):
         found = None if line.startswith("#") else _OF_OPERATION.search(line)
         yield Line(line, places(found[1]) if found else ())
