@@ -31,7 +31,7 @@ _MANIFEST = "tileiras_build.pipeline.manifest"
 _PTX = "tileiras_build.pipeline.ll_to_ptx"
 # What takes an artifact through its edge, and what it asks, besides the code of the edge itself.
 _RUN = (
-    *("driver.py", "errors.py", "files.py", "knobs.py", "sources.py", "targets.py"),
+    *("driver.py", "errors.py", "files.py", "knobs.py", "limits.py", "sources.py", "targets.py"),
     *("pipeline/job.py", "pipeline/stages.py"),
 )
 _IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
