@@ -10,7 +10,7 @@ from typing import ClassVar
 from setuptools import Command, setup
 from setuptools.command.build import build
 
-SOURCE = Path("tileiras_build", "scons_tool", "toolpath", "tileiras.py")
+SOURCE = Path("tileiras_build", "build", "toolpath", "tileiras.py")
 INSTALLED = Path("SCons", "Tool", "tileiras.py")
 
 

@@ -3,7 +3,7 @@
     python benchmarks/build_scale.py [--kernels 1000] [--sm 90,100] [--jobs 2] [--cold 24] [--repeat 3] [--folder DIR]
     python benchmarks/build_scale.py --goals [--jobs 2] [--repeat 3] [--folder DIR]
 
-The library is the example kernels, renamed and varied, with seeded artifacts (``scaled_library.py``). A new ptxas, a new
+The library is the example kernels, renamed and varied, with seeded artifacts (``generated_library.py``). A new ptxas, a new
 libdevice, another option and one more target are dry runs: what they would build is counted, deciding it is timed.
 ``--cold`` kernels are built for real, with one job and with several; the CPU time of the scons process itself is what
 SCons and the dispatch cost. Where ninja and NVIDIA's tileiras are installed, the same kernels and targets are built by
@@ -26,12 +26,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from build_runs import Run, Server, adopt_orphans, find_peers, run_scons
-from scaled_library import TEMPLATES, Library
+from generated_library import TEMPLATES, Library
+from measure_build_runs import Run, Server, adopt_orphans, find_peers, run_scons
 
+from tileiras_build.core.terminal import table_text
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
-from tileiras_build.terminal import table_text
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ many of which one is killed when a third of the cubins are there; each worker is
 thread, and all builds must give the same bytes. A machine may have fewer cores than that, so there are three ratios:
 
 - "replayed", the one that counts: the wall time of a build by one worker over that of a build by all. The steps of these
-  builds are as long as the CPU time that each took a worker in a real build (``replayed_steps.py``), but the workers sleep
+  builds are as long as the CPU time that each took a worker in a real build (``dask_preload_replay.py``), but the workers sleep
   in the meantime, as if each had a core of its own, and give back what the step gave. All else is real: SCons, the
   scheduler, Dask in the workers, what travels, who waits for whom. One core or two are enough for that; other work on
   the machine lengthens both times, the shorter one more.
@@ -36,14 +36,14 @@ from itertools import cycle, islice
 from pathlib import Path
 from types import MappingProxyType
 
-from build_runs import PACKAGE, program
-from replayed_steps import NOTE, REPLAY, collect, cpu_below, tree
-from scaled_library import EXAMPLES, TEMPLATES, TOOL
+from dask_preload_replay import NOTE, REPLAY, collect, cpu_below, tree
+from generated_library import EXAMPLES, TEMPLATES, TOOL
+from measure_build_runs import PACKAGE, program
 
-from tileiras_build.bytecode.case_table import is_helper
-from tileiras_build.bytecode.export import export_kernels, list_cases
-from tileiras_build.targets import parse_targets
-from tileiras_build.terminal import table_text
+from tileiras_build.core.terminal import table_text
+from tileiras_build.frontend.export_cutile import export_kernels, list_cases
+from tileiras_build.frontend.kernel_case_table import is_helper
+from tileiras_build.target.targets import parse_targets
 
 _LOOK = 0.1  # seconds
 _IDLE = 10.0  # seconds for which the idle cluster is watched, when the build is done
@@ -88,7 +88,7 @@ class Build:
 class Cluster:
     """A scheduler and ``workers`` workers with one thread each; ends with the block.
 
-    ``notes`` are for the workers: which variable of their environment names which file (``replayed_steps.py``).
+    ``notes`` are for the workers: which variable of their environment names which file (``dask_preload_replay.py``).
     """
 
     def __init__(self, folder: Path, workers: int, notes: Mapping[str, str]):

@@ -29,21 +29,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
-from tileiras_build.bytecode.case_table import is_helper
-from tileiras_build.bytecode.export import export_file
 from tileiras_build.driver import lower
-from tileiras_build.executor.cluster import ClusterExecutor
-from tileiras_build.executor.in_process import InProcessExecutor
+from tileiras_build.frontend.export_cutile import export_file
+from tileiras_build.frontend.kernel_case_table import is_helper
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES, Stage
-from tileiras_build.targets import find_target, parse_targets
+from tileiras_build.target.targets import find_target, parse_targets
+from tileiras_build.workers.executor.dask_executor import ClusterExecutor
+from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
 
 SCONSTRUCT = """
 import sys
 sys.path.insert(0, {benchmarks!r})
 import cluster_scale
 from tileiras_build import scons_tool
-from tileiras_build.executor.in_process import InProcessExecutor
+from tileiras_build.workers.executor.in_process_executor import InProcessExecutor
 tool = lambda env: scons_tool.generate(env, cluster_scale.NOTHING, InProcessExecutor())
 env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=[tool])
 Default(env.KernelLibrary("kernels", Glob("*.tilebc")))

@@ -23,13 +23,13 @@ from pathlib import Path
 
 from compile_speed import find_peer
 
-from tileiras_build.terminal import table_text
+from tileiras_build.core.terminal import table_text
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = ROOT / "examples" / "prebuilt" / "vector_add_f32.tilebc"
-MAIN = "import sys; from tileiras_build.command import main; sys.exit(main())"
+MAIN = "import sys; from tileiras_build.cli.main import main; sys.exit(main())"
 # What the process that compiles imports: the command's own is a fork's parent.
-COUNT = "import sys; from tileiras_build.deferral import defer; defer(); from tileiras_build.cli import main"
+COUNT = "import sys; from tileiras_build.workers.lazy_class_creation import defer; defer(); from tileiras_build.cli.dispatch import main"
 
 
 def commands(kernel: Path, sm: str, folder: str) -> dict[str, list[str]]:

@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tileiras_build import driver
-from tileiras_build.errors import TileirasError
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.core.terminal import table_text
 from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.targets import Target, find_target
-from tileiras_build.terminal import table_text
+from tileiras_build.target.targets import Target, find_target
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
 CUBIN = "k.cubin"
@@ -63,8 +63,8 @@ def _read_kernels(paths: list[Path]) -> dict[str, bytes]:
 
 def export_examples() -> dict[str, bytes]:
     """The bytecode of the example library, by kernel."""
-    from tileiras_build.bytecode.case_table import is_helper
-    from tileiras_build.bytecode.export import export_kernels
+    from tileiras_build.frontend.export_cutile import export_kernels
+    from tileiras_build.frontend.kernel_case_table import is_helper
 
     kernels: dict[str, bytes] = {}
     for path in sorted(path for path in EXAMPLES.glob("*.py") if not is_helper(path)):
@@ -73,7 +73,7 @@ def export_examples() -> dict[str, bytes]:
 
 
 def freeze() -> None:
-    """Keep what is loaded out of later collections, as a build's workers do (``executor/preload.py``).
+    """Keep what is loaded out of later collections, as a build's workers do (``workers/executor/preload.py``).
 
     Else a full collection of what the front end has imported for the export, 0.2 s where torch is installed, falls into
     the time of one kernel or another.

@@ -91,7 +91,7 @@ def as_tile_image(compiled, target: str) -> bytes:
     """The kernel in a cubin that the driver takes for one of tileiras, which is launched with blocks of one thread."""
     from tileiras_build.pipeline import ptx_to_cubin
     from tileiras_build.pipeline.job import Job
-    from tileiras_build.targets import find_target
+    from tileiras_build.target.targets import find_target
 
     head, *rest = _without_maps(compiled.ptx).partition(".visible")
     return ptx_to_cubin.lower(head + _META + "".join(rest), Job(find_target(target)))[0]

@@ -6,7 +6,7 @@ Prints one line per disagreement or refusal, with the seed of the program and th
 wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode, or a kernel's source. ``--later``:
 programs of the later steps too, other ones for the same seeds. ``--grid``: programs of several blocks, with loops of products,
 attention, TMA and arguments for bounds. ``--branches``: cuTile kernels with uniform control flow around products, scans and stores, against
-NumPy's reading of their source (those of ``product_fuzz.py --branches``). ``--tuned``: at O3, and at a level, with a strategy and by numbers of TUNING that the
+NumPy's reading of their source (those of ``matmul_fuzz.py --branches``). ``--tuned``: at O3, and at a level, with a strategy and by numbers of TUNING that the
 seed makes up. ``--races``: look for races within blocks, too, and between them.
 """
 
@@ -31,10 +31,10 @@ from typing import Generic, TypeVar
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.fuzz.branching_kernels import random_branches
-from tests.fuzz.compare import KINDS, WAYS, Outcome, Way, compare_program, find_culprit, tuned_way
-from tests.fuzz.compare_products import compare_ways
-from tests.fuzz.programs import SeededChoices
-from tileiras_build.bytecode import disassemble
+from tests.fuzz.compare_matmuls import compare_ways
+from tests.fuzz.compare_tile_programs import KINDS, WAYS, Outcome, Way, compare_program, find_culprit, tuned_way
+from tests.fuzz.tile_programs import SeededChoices
+from tileiras_build.ir.bytecode import disassemble
 
 Work, Found = TypeVar("Work"), TypeVar("Found")
 BRANCHES = "branches"  # the kind whose programs are cuTile kernels

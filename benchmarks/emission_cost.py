@@ -17,7 +17,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block
 
-from tileiras_build.pipeline.tileas_to_ll.emission.builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import Builder
 
 
 class Record:

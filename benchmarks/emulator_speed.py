@@ -3,7 +3,7 @@
     python benchmarks/emulator_speed.py [--sm 80,90] [--only NAME]... [--against CHECKOUT] [--repeat 3] [--jobs N]
                                         [--examples] [--artifacts FOLDER] [--profile]
 
-Kernels are those of ``fast_path_kernels.py`` in the sizes of ``PROBLEMS``, with ``--examples`` the example library instead.
+Kernels are those of ``key_kernels.py`` in the sizes of ``PROBLEMS``, with ``--examples`` the example library instead.
 Seconds are CPU time (with ``--jobs`` of a clock): of the first launch, which translates the kernel, and the median of the
 others. ``--against`` alternates launches of both checkouts, each in a process of its own, and adds the ratio of their medians;
 exit status 1 where memory after a launch differs in a bit. Compiled kernels are kept in ``--artifacts`` for the next time.
@@ -31,7 +31,7 @@ import ml_dtypes
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNELS = Path(__file__).with_name("fast_path_kernels.py")
+KERNELS = Path(__file__).with_name("key_kernels.py")
 EXAMPLES = ROOT / "examples" / "kernels"
 SMS = "80,90,100,120"
 SHOWN = 45  # rows of a profile
@@ -120,7 +120,7 @@ class Worker:
     """Launches of one case in this process; ``seconds`` of each so far."""
 
     def __init__(self, launch: Launch, jobs: int):
-        from tileiras_build.bytecode.export import load_cases
+        from tileiras_build.frontend.export_cutile import load_cases
 
         self.launch, self.jobs = launch, jobs
         self.case = next(case for case in load_cases(launch.file) if case.name == launch.name)
@@ -130,8 +130,8 @@ class Worker:
 
     def run(self) -> tuple[float, str]:
         """(seconds, digest of all arrays) of one launch."""
-        from tileiras_build import emulator
-        from tileiras_build.bytecode.export import pack_arguments
+        from tileiras_build.frontend.export_cutile import pack_arguments
+        from tileiras_build.simulate import emulator
 
         problem = None if self.launch.file.parent == EXAMPLES else PROBLEMS[self.launch.name]
         values, grid = arguments_of(self.case, problem)
@@ -200,8 +200,8 @@ class Checkout:
 def compile_all(file: Path, names: list[str], sms: list[str], folder: Path) -> list[Launch]:
     """The launches of some cases of a file, compiled where ``folder`` has not got them."""
     import tileiras_build
-    from tileiras_build.bytecode.export import export_kernels
-    from tileiras_build.errors import TileirasError
+    from tileiras_build.core.errors import TileirasError
+    from tileiras_build.frontend.export_cutile import export_kernels
 
     launches, bytecode = [], {}
     for name in names:
@@ -222,7 +222,7 @@ def compile_all(file: Path, names: list[str], sms: list[str], folder: Path) -> l
 
 
 def chosen(options: argparse.Namespace, folder: Path) -> list[Launch]:
-    from tileiras_build.bytecode.export import load_cases
+    from tileiras_build.frontend.export_cutile import load_cases
 
     files = [file for file in sorted(EXAMPLES.glob("[!_]*.py")) if "\nCASES = " in file.read_text()]
     files = files if options.examples else [KERNELS]

@@ -1,4 +1,4 @@
-"""What the model of ``tileiras-build estimate`` says of the kernels of ``fast_path.py``, ours, tileiras' and Triton's.
+"""What the model of ``tileiras-build estimate`` says of the kernels of ``compare_sass.py``, ours, tileiras' and Triton's.
 
     python benchmarks/estimates.py [--set norms] [--sm 90,100] [--only PATTERN]... [--tune NAME=N]... [--triton] [--markdown]
 
@@ -6,7 +6,7 @@ The set ``norms`` are kernels that DRAM alone should limit (``norm_kernels.py``)
 issue slots and a block's latency take. Problems are the full ones of ``gpu/variants.py``; a persistent kernel
 has as many clusters as run together. Where tileiras is not
 installed its columns are empty. ``--triton`` adds the best of a few configurations of Triton programs for the same problems
-(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning.py``). Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
+(``triton_peer.py``), which takes minutes; ``--tune`` is an option of our build (``pipeline/tuning_parameters.py``). Nothing runs on a GPU: docs/estimate.md says what the numbers are worth.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ import triton_peer
 import variants
 
 from tileiras_build import driver
-from tileiras_build.bytecode.export import Case, export_kernels, load_cases
-from tileiras_build.errors import TileirasError
-from tileiras_build.estimate.kernels import Kernel, read_kernels
-from tileiras_build.estimate.launch import Launch
-from tileiras_build.estimate.machines import machine_of
-from tileiras_build.estimate.model import LATENCY, Estimate, estimate
-from tileiras_build.estimate.problem import launch_of_manifest
-from tileiras_build.estimate.waves import spread
-from tileiras_build.launch_manifest import Launch as Manifest
-from tileiras_build.launch_manifest import read_launch_manifest
-from tileiras_build.pipeline.tuning import BY_NAME
-from tileiras_build.targets import Target, parse_targets
-from tileiras_build.terminal import table_text
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.core.terminal import table_text
+from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
+from tileiras_build.manifest.launch_manifest import Launch as Manifest
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.pipeline.tuning_parameters import BY_NAME
+from tileiras_build.simulate.estimate.kernel_from_cubin import Kernel, read_kernels
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Launch
+from tileiras_build.simulate.estimate.occupancy_waves import spread
+from tileiras_build.simulate.estimate.performance_model import LATENCY, Estimate, estimate
+from tileiras_build.simulate.estimate.problem_size import launch_of_manifest
+from tileiras_build.target.gpu_rates import machine_of
+from tileiras_build.target.targets import Target, parse_targets
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 HEADS = ("sm", "kernel")
@@ -86,7 +86,7 @@ def _against_dram(one: Estimate) -> tuple[str, ...]:
 
 
 SETS = {
-    "fast-path": KernelSet("fast_path_kernels.py", ("limit", "busy"), _limit),
+    "fast-path": KernelSet("key_kernels.py", ("limit", "busy"), _limit),
     "norms": KernelSet("norm_kernels.py", ("limit", "issue/DRAM", "latency/DRAM"), _against_dram),
 }
 

@@ -1,13 +1,13 @@
-"""Kernels that the GPU runner measures beside those of ``fast_path_kernels.py``: what follows a product, sizes that are
+"""Kernels that the GPU runner measures beside those of ``key_kernels.py``: what follows a product, sizes that are
 multiples of nothing, NaN beyond an array's end, and fp4 in arrays of its own type.
 """
 
 import math
 
 import cuda.tile as ct
-from fast_path_kernels import HEAD_DIM, LOG2_E, matmul, product, scaled_fp8, transpose, vector_add
+from key_kernels import HEAD_DIM, LOG2_E, matmul, product, scaled_fp8, transpose, vector_add
 
-from tileiras_build.bytecode.export import Array, Case, Scalar
+from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
 ConstInt = ct.Constant[int]
 ConstBool = ct.Constant[bool]

@@ -3,7 +3,7 @@
     python benchmarks/index_checks.py [--sm 80,90,100,120] [FILE.py]...
 
 Each kernel of the files (default: the examples) is compiled as it is, and as if every index were proven to be inside. Of a loop that is
-there in two versions (``tileaa_to_tileas/hoist_index_checks.py``) the one counts that runs where all tiles are inside: the one most
+there in two versions (``tileaa_to_tileas/hoist_bounds_checks.py``) the one counts that runs where all tiles are inside: the one most
 like the other compilation's. A row is a loop whose instructions are not as many in both; ``--all`` shows the others as well. A loop that
 has more than 2 % more is a demand not met: exit status 1.
 """
@@ -19,19 +19,32 @@ from pathlib import Path
 from unittest import mock
 
 from tileiras_build import driver
-from tileiras_build.bytecode.export import export_kernels, load_cases
-from tileiras_build.pipeline.analysis.index_ranges import Check, IndexRanges
+from tileiras_build.core.terminal import table_text
+from tileiras_build.frontend.export_cutile import export_kernels, load_cases
+from tileiras_build.pipeline.analysis.integer_ranges import Check, IndexRanges
 from tileiras_build.pipeline.job import Job
-from tileiras_build.reports import sass
-from tileiras_build.targets import Target, parse_targets
-from tileiras_build.terminal import table_text
+from tileiras_build.target import sass_listing
+from tileiras_build.target.targets import Target, parse_targets
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "kernels"
 HEADER = ("kernel", "sm", "loop", "proven", "checked", "more")
 MOST = 0.02
 LEAST_LOOP = 8  # instructions; shorter ones only wait
 # What a loop is for: two versions of one have as many of each.
-WORK = (*sass.TENSOR, *sass.ASYNC_COPY, "UTMASTG", "LDG", "STG", "LDS", "LDSM", "STS", "BAR", "SHFL", "MUFU", "FFMA")
+WORK = (
+    *sass_listing.TENSOR,
+    *sass_listing.ASYNC_COPY,
+    "UTMASTG",
+    "LDG",
+    "STG",
+    "LDS",
+    "LDSM",
+    "STS",
+    "BAR",
+    "SHFL",
+    "MUFU",
+    "FFMA",
+)
 
 
 @dataclass(frozen=True)
@@ -88,13 +101,13 @@ def _compared(path: Path, targets: list[Target]) -> Iterator[tuple[str, Target, 
 
 def _loops(bytecode: bytes, target: Target) -> list[Loop]:
     cubin = driver.lower(bytecode, "tilebc", "cubin", Job(target))[".cubin"]
-    [listing] = sass.read_listings(sass.disassemble(cubin))
+    [listing] = sass_listing.read_listings(sass_listing.disassemble(cubin))
     loops = [loop for loop in listing.natural_loops if len(loop) > LEAST_LOOP]
     inner = [loop for loop in loops if not any(other < loop for other in loops)]
     return [_loop(listing, loop) for loop in inner]
 
 
-def _loop(listing: sass.Listing, numbers: Iterable[int]) -> Loop:
+def _loop(listing: sass_listing.Listing, numbers: Iterable[int]) -> Loop:
     opcodes = Counter(listing.lines[number].opcode for number in numbers)
     return Loop(opcodes.total(), Counter({opcode: opcodes[opcode] for opcode in WORK if opcodes[opcode]}))
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tileiras_build.launch_manifest import Launch
-from tileiras_build.runtime import Library
-from tileiras_build.runtime.arguments import ELEMENT_TYPES, ArrayView, Plan
-from tileiras_build.runtime.driver import row_major
+from tileiras_build.launch.runtime import Library
+from tileiras_build.launch.runtime.cuda_driver import row_major
+from tileiras_build.launch.runtime.pack_arguments import ELEMENT_TYPES, ArrayView, Plan
+from tileiras_build.manifest.launch_manifest import Launch
 
 ROUNDS, CALLS = 50, 2000
 

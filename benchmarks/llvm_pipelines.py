@@ -4,7 +4,7 @@
 
 For each level: CPU seconds from .ll to cubin, machine instructions, registers, spill instructions, and in how many
 kernels LLVM's default pipeline gives fewer, more, or as many instructions and registers as ours. Everything after the
-passes (code generator, ptxas) is the same. What ``pipeline/ll_to_ptx/passes.py`` says about the two rests on this.
+passes (code generator, ptxas) is the same. What ``pipeline/ll_to_ptx/llvm_passes.py`` says about the two rests on this.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import llvmlite.binding as llvm
 from compile_speed import export_examples, freeze, usage
 
 from tileiras_build import driver
-from tileiras_build.book.serializers import find_level, read_level
+from tileiras_build.core.terminal import table_text
 from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import compile_module
-from tileiras_build.pipeline.ll_to_ptx.passes import mark_functions
-from tileiras_build.pipeline.ptx_to_cubin.cubin import read_cubin
-from tileiras_build.reports import sass
-from tileiras_build.targets import Target, find_target
-from tileiras_build.terminal import table_text
+from tileiras_build.pipeline.ll_to_ptx.llvm_passes import mark_functions
+from tileiras_build.target import sass_listing
+from tileiras_build.target.cubin_reader import read_cubin
+from tileiras_build.target.isa.serializer_options import find_level, read_level
+from tileiras_build.target.targets import Target, find_target
 
 HEADER = ("level", "passes", "CPU s", "instructions", "registers", "spills", "fewer / more instructions", "registers")
 Passes = Callable[[llvm.ModuleRef, llvm.TargetMachine, int | str], None]
@@ -75,9 +75,9 @@ def _measure(text: str, target: Target, level: int | str) -> Measured:
     before = usage()
     cubin, _ = ptx_to_cubin.lower(ll_to_ptx.lower(text, job), job)
     seconds = usage() - before
-    [listing] = sass.read_listings(sass.disassemble(cubin))
+    [listing] = sass_listing.read_listings(sass_listing.disassemble(cubin))
     registers = read_cubin(cubin).kernels[listing.name].registers
-    return Measured(seconds, listing.total, registers, listing.count(*sass.SPILL))
+    return Measured(seconds, listing.total, registers, listing.count(*sass_listing.SPILL))
 
 
 def main() -> None:

@@ -4,9 +4,9 @@ A row is a tile of its own: one block reads it once.
 """
 
 import cuda.tile as ct
-from fast_path_kernels import layer_norm, matrix, row_case, softmax, transpose, vector_add
+from key_kernels import layer_norm, matrix, row_case, softmax, transpose, vector_add
 
-from tileiras_build.bytecode.export import Array, Case, Scalar
+from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
 LENGTHS = (1024, 4096, 8192, 16384, 32768)
 ConstInt = ct.Constant[int]

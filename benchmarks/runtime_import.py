@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 
-STATEMENTS = ("pass", "import tileiras_build.runtime", "from tileiras_build.runtime import Library")
+STATEMENTS = ("pass", "import tileiras_build.launch.runtime", "from tileiras_build.launch.runtime import Library")
 
 
 def cpu_milliseconds(statement: str) -> float:
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("package", nargs="?")
     parser.add_argument("--runs", type=int, default=21)
     given = parser.parse_args()
-    opened = f"from tileiras_build.runtime import Library; Library({given.package!r})"
+    opened = f"from tileiras_build.launch.runtime import Library; Library({given.package!r})"
     for statement in (*STATEMENTS, *([opened] if given.package else [])):
         times = [cpu_milliseconds(statement) for _ in range(given.runs)]
         print(f"{statistics.median(times):7.1f} {min(times):7.1f}  {statement}")

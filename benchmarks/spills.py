@@ -3,7 +3,7 @@
     python benchmarks/spills.py [--sm 80,90,100,120] [--jobs 2] [FILE.tilebc | FOLDER]...
 
 The kernels are those of the example library and of the files and folders. Counted are instructions that load or store
-local memory (``tileiras_build/reports/sass.py``), in kernels of which ptxas says that it spills: arrays of their own, as
+local memory (``tileiras_build/target/sass_listing.py``), in kernels of which ptxas says that it spills: arrays of their own, as
 libdevice's sine has one, are none. tileiras compiles only what spills here. A kernel that spills where that of tileiras does not, or more often than it, is a demand not met: exit status 1.
 """
 
@@ -22,11 +22,11 @@ from pathlib import Path
 import compile_speed
 
 from tileiras_build import driver
-from tileiras_build.errors import TileirasError
-from tileiras_build.pipeline.ptx_to_cubin.cubin import read_cubin
-from tileiras_build.reports import sass
-from tileiras_build.targets import find_target, parse_targets
-from tileiras_build.terminal import table_text
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.core.terminal import table_text
+from tileiras_build.target import sass_listing
+from tileiras_build.target.cubin_reader import read_cubin
+from tileiras_build.target.targets import find_target, parse_targets
 
 HEADER = ("kernel", "sm", "ours", "tileiras", "demand")
 
@@ -115,7 +115,9 @@ def spills_of(cubin: bytes) -> int:
     """Instructions of its kernels that load or store local memory."""
     if not any(kernel.stack for kernel in read_cubin(cubin).kernels.values()):
         return 0
-    return sum(listing.count(*sass.SPILL) for listing in sass.read_listings(sass.disassemble(cubin)))
+    return sum(
+        listing.count(*sass_listing.SPILL) for listing in sass_listing.read_listings(sass_listing.disassemble(cubin))
+    )
 
 
 def _of_peer(work: Work) -> int | None:

@@ -1,4 +1,4 @@
-"""Triton's code for a problem of ``fast_path.py``: of a few usual configurations the one that the model likes best.
+"""Triton's code for a problem of ``compare_sass.py``: of a few usual configurations the one that the model likes best.
 
 Each problem is a row of FAMILIES: the programs of ``triton_kernels.py`` that solve it, with pointers and, where a target has TMA,
 with tensor descriptors, for blocks that share the tiles or blocks that take many. Triton compiles without a GPU.
@@ -16,13 +16,13 @@ from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
-from tileiras_build.bytecode.export import Array, Case
-from tileiras_build.errors import TileirasError
-from tileiras_build.estimate.kernels import read_kernels
-from tileiras_build.estimate.launch import Argument, Buffer, Launch
-from tileiras_build.estimate.model import Estimate, estimate
-from tileiras_build.pipeline.ptx_to_cubin.cubin import read_info
-from tileiras_build.targets import Target
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.frontend.export_cutile import Array, Case
+from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Buffer, Launch
+from tileiras_build.simulate.estimate.performance_model import Estimate, estimate
+from tileiras_build.target.cubin_reader import read_info
+from tileiras_build.target.targets import Target
 
 TYPES = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv", "float8_e8m0fnu": "u8", "uint8": "u8",

@@ -39,6 +39,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     else:
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import tileiras_build
+from tileiras_build.core.user_tmp import Scratch
 from tileiras_build.driver import Artifacts
-from tileiras_build.private_folder import Scratch
 
 T = TypeVar("T")
 FOLDER = "PYTEST_COMPILED_ONCE"  # names the folder to the session's other processes; without one each works alone

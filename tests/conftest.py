@@ -77,10 +77,10 @@ def pytest_unconfigure(config):
 @pytest.fixture(autouse=True, scope="session")
 def _threads_of_the_tests_do_not_count():
     """A command that a test runs in its own process forks as it does in one of its own; xdist's thread holds no lock of ours."""
-    from tileiras_build.executor import forked
+    from tileiras_build.workers.executor import forked_executor
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forked, "has_threads", lambda: False)
+        patch.setattr(forked_executor, "has_threads", lambda: False)
         yield
 
 

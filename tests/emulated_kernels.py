@@ -9,13 +9,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tests import compiled_once
-from tileiras_build import emulator
-from tileiras_build.bytecode.export import export_kernels, load_cases, pack_arguments
-from tileiras_build.bytecode.reader import read_module
+from tileiras_build.frontend.export_cutile import export_kernels, load_cases, pack_arguments
+from tileiras_build.ir.bytecode.reader import read_module
 from tileiras_build.pipeline import tileaa_to_tileas, tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
-from tileiras_build.reports import sass
-from tileiras_build.targets import find_target
+from tileiras_build.simulate import emulator
+from tileiras_build.target import sass_listing
+from tileiras_build.target.targets import find_target
 
 ALIGNMENT = 128
 
@@ -67,7 +67,7 @@ def assembled(path: Path, name: str, sm: str, **options):
 def disassembled(path: Path, name: str, sm: str) -> str:
     """What nvdisasm says of one case."""
     cubin = assembled(path, name, sm).cubin
-    return compiled_once.once(("disassembled", cubin), lambda: sass.disassemble(cubin))
+    return compiled_once.once(("disassembled", cubin), lambda: sass_listing.disassemble(cubin))
 
 
 def aligned(values: np.ndarray) -> np.ndarray:

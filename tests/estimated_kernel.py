@@ -6,7 +6,7 @@ from tests.compiled_once import once
 from tests.examples.example_library import bytecode_of
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 GRID = "256"
 SETTINGS = ("x=65536", "y=65536", "out=65536")

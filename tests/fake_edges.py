@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from tileiras_build.errors import InternalError, Location, Unsupported
-from tileiras_build.manifest_words import VERSION
+from tileiras_build.core.errors import InternalError, Location, Unsupported
+from tileiras_build.manifest.manifest_constants import VERSION
 
 LIBDEVICE_LINE = "ptx: libdevice"
 
@@ -140,7 +140,7 @@ def to_cubin(text, job):
 
 def export(path, names=None, *, source_root=None):
     """Each line ``kernel NAME`` of the Python file's CASES table starts a kernel."""
-    from tileiras_build.bytecode.export import list_cases
+    from tileiras_build.frontend.export_cutile import list_cases
 
     text = Path(path).read_text()
     bodies = dict(line.split(" = ", 1) for line in text.splitlines() if line.startswith("BODY_"))
@@ -149,7 +149,7 @@ def export(path, names=None, *, source_root=None):
 
 def export_program(path, names=None, *, source_root=None):
     """Runs the file as the real export does; VALUE of its module is the body of each kernel."""
-    from tileiras_build.bytecode.export import _load_module, list_cases
+    from tileiras_build.frontend.export_cutile import _load_module, list_cases
 
     body = f"kernel NAME\nvalue {_load_module(path).VALUE!r}\n"
     return {name: body.replace("NAME", name).encode() for name in list_cases(path)}

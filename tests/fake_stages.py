@@ -3,8 +3,8 @@
 A kernel's "bytecode" is text, each line an instruction to the stage it names, such as ``ll: fail``.
 """
 
-from tileiras_build.executor import fork_server
 from tileiras_build.pipeline.stages import InputFile, Stage
+from tileiras_build.workers.executor import fork_server
 
 EDGES = "tests.fake_edges"
 
@@ -25,8 +25,8 @@ TABLE = (
     _stage(
         ".cubin",
         "to_cubin",
-        parse="tileiras_build.pipeline.manifest:parse_cubin",
-        render="tileiras_build.pipeline.manifest:render_cubin",
+        parse="tileiras_build.pipeline.launch_manifest_json:parse_cubin",
+        render="tileiras_build.pipeline.launch_manifest_json:render_cubin",
         inputs=(InputFile("ptxas", f"{EDGES}:find_file"),),
         side_products=(".json",),
     ),

@@ -24,13 +24,13 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
-from tileiras_build.errors import TileirasError
-from tileiras_build.files import write_files
-from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.core.file_io import write_files
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import find_pass, parse_module
-from tileiras_build.pipeline.text_format import render
-from tileiras_build.targets import find_target
+from tileiras_build.pipeline.pass_manager import run_passes
+from tileiras_build.pipeline.tile_ir_text_format import render
+from tileiras_build.target.targets import find_target
 
 BLESS = "TILEIRAS_BLESS"
 TITLE, ARROW = re.compile(r"^// ---- (\S+)$", re.M), "\n// ==>\n"

@@ -11,7 +11,7 @@ _COMPILED = "__pycache__"
 
 def copy_package(folder: Path) -> Path:
     """``folder`` becomes the package. Its compiled modules are newer than all sources, so that Python takes them
-    (``reads/loading.py``) and compiles no more than what a test changes."""
+    (``core/tracing/pyc_staleness.py``) and compiles no more than what a test changes."""
     shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns(_COMPILED))
     for compiled in PACKAGE.rglob(_COMPILED):
         shutil.copytree(compiled, folder / compiled.relative_to(PACKAGE))

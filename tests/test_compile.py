@@ -8,12 +8,12 @@ import pytest
 import tileiras_build
 from tests.compiled_once import compiled
 from tileiras_build import driver
-from tileiras_build.bytecode.case_table import is_helper
-from tileiras_build.bytecode.export import export_kernels, list_cases
-from tileiras_build.errors import InvalidInput
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.frontend.export_cutile import export_kernels, list_cases
+from tileiras_build.frontend.kernel_case_table import is_helper
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
 KERNELS = {name: path for path in sorted(EXAMPLES.glob("*.py")) if not is_helper(path) for name in list_cases(path)}

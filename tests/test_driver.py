@@ -16,12 +16,12 @@ import pytest
 from tests.examples.example_library import bytecode_of
 from tests.fake_stages import TABLE
 from tileiras_build import driver
-from tileiras_build.errors import InternalError, InvalidInput, Unsupported
+from tileiras_build.core.errors import InternalError, InvalidInput, Unsupported
 from tileiras_build.pipeline import opt, stages
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.strategies import STRATEGIES
+from tileiras_build.pipeline.pipelining_strategies import STRATEGIES
 from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 
 @pytest.fixture(autouse=True)
@@ -151,9 +151,9 @@ def test_importing_the_package_loads_no_compiler():
 
 
 def test_emulator_is_an_attribute():
-    code = "import tileiras_build; print(tileiras_build.emulator.__name__)"
+    code = "import tileiras_build; print(tileiras_build.simulate.emulator.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "tileiras_build.emulator\n"
+    assert done.stdout == "tileiras_build.simulate.emulator\n"
 
 
 BROKEN = b"kernel a\nll: broken\n"

@@ -2,6 +2,6 @@
 
 import sys
 
-from .command import run_command
+from .cli.main import run_command
 
 sys.exit(run_command())

@@ -14,8 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from .book.serializers import find_level
-from .errors import (
+from .core.errors import (
     ErrorGroup,
     InternalError,
     InvalidInput,
@@ -25,19 +24,20 @@ from .errors import (
     missing_package,
     one_of,
 )
-from .executor.isolation import run_isolated
-from .files import replace_files
-from .knobs import CHECK, DEBUG, dump_folder
-from .limits import withheld
+from .core.file_io import replace_files
+from .core.knobs import CHECK, DEBUG, dump_folder
+from .core.system_limits import withheld
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
-from .pipeline.tuning import TUNING
-from .targets import find_target
+from .pipeline.tuning_parameters import TUNING
+from .target.isa.serializer_options import find_level
+from .target.targets import find_target
+from .workers.executor.crash_isolation import run_isolated
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from .pipeline.contracts import EdgePass
+    from .pipeline.pass_manager import EdgePass
 
     # An artifact in memory: IR; LLVM IR or PTX text; bitcode of libdevice; a cubin with its manifest.
     Value = ModuleOp | str | bytes | tuple[bytes, dict]
@@ -89,10 +89,11 @@ class Artifacts:
 
     @cached_property
     def manifest(self) -> dict:
-        """The launch manifest (``pipeline/manifest.py`` shows it), from the latest artifact that has one."""
+        """The launch manifest (``pipeline/launch_manifest_json.py`` shows it), from the latest artifact that has one."""
         if self.binary is not None:
             return self.binary[1]
-        from .pipeline.ll_to_ptx.metadata import manifest_of_ptx, read_manifest
+        from .manifest.ptx_manifest import manifest_of_ptx
+        from .pipeline.ll_to_ptx.embedded_metadata import read_manifest
 
         if self.ptx is not None:
             return manifest_of_ptx(self.ptx) or {}
@@ -248,8 +249,8 @@ class _Run:
 
     def render_until(self, stage: Stage, passes: tuple[type[EdgePass], ...]) -> dict[str, bytes]:
         """The text of the module after ``passes``, the first ones of the edge to ``stage``."""
-        from .pipeline.contracts import run_passes
-        from .pipeline.text_format import render as render_module
+        from .pipeline.pass_manager import run_passes
+        from .pipeline.tile_ir_text_format import render as render_module
 
         module = self.value
         assert module is not None and not isinstance(module, (str, bytes, tuple)), (
@@ -310,7 +311,7 @@ class _Run:
         import hashlib
         import traceback
 
-        from .private_folder import OTHERS_WRITE, own_folder
+        from .core.user_tmp import OTHERS_WRITE, own_folder
 
         name = f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"
         folder = own_folder(dump_folder() / name, OTHERS_WRITE)
@@ -347,7 +348,7 @@ def render(stage: Stage, value: object) -> dict[str, bytes]:
 
 def reproducer(path: Path, stage: Stage, job: Job) -> str:
     """The shell command that runs the file at ``path`` up to ``stage`` again."""
-    from .project_options import DEFAULTS, given_by_project
+    from .config.build_options import DEFAULTS, given_by_project
 
     try:
         project = given_by_project(DEFAULTS)
@@ -382,6 +383,6 @@ def lower_command(path: Path | str, stage: Stage, job: Job, project: Container[s
 def _verify(value: Value, stage: Stage) -> None:
     if isinstance(value, (str, bytes, tuple)):
         return
-    from .pipeline.contracts import verify
+    from .pipeline.pass_manager import verify
 
     verify(value, f"after stage {stage.name}")

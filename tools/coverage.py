@@ -4,7 +4,7 @@
     python tools/coverage.py --tables   only its tables of products and refusals: at once
     python tools/coverage.py --check    fails where it differs
 
-Each public operation (bytecode/opcodes.py) is tried with every element type that its verifier accepts, for every
+Each public operation (ir/bytecode/opcodes.py) is tried with every element type that its verifier accepts, for every
 target. What the page says is what came out of ``lower`` down to PTX: supported, or the id of the refusal.
 """
 
@@ -23,17 +23,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from tileiras_build.bytecode import disassemble, read_module
-from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, VERSIONS, WRITTEN, Version
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import Tables, write_module
-from tileiras_build.errors import TileirasError
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.ir.bytecode import disassemble, read_module
+from tileiras_build.ir.bytecode.opcodes import NEWEST, OPCODES, VERSIONS, WRITTEN, Version
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import Tables, write_module
 from tileiras_build.pipeline import ll_to_ptx, tileaa_to_tileas, tileas_to_ll, tilebc_to_tileaa
-from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.pipeline.common.cse import EliminateCommon
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.shared.eliminate_common import EliminateCommon
-from tileiras_build.pipeline.text_format import context
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.pass_manager import run_passes
+from tileiras_build.pipeline.tile_ir_text_format import context
+from tileiras_build.target.targets import TARGETS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coverage.md"
 PIPELINE = PAGE.parents[1] / "tileiras_build" / "pipeline"

@@ -31,11 +31,11 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PROJECT))
 
-from tileiras_build.bytecode import disassemble  # noqa: E402
-from tileiras_build.bytecode.opcodes import VERSIONS, Version  # noqa: E402
-from tileiras_build.bytecode.text_parser import RENAMED, parse_text  # noqa: E402
-from tileiras_build.bytecode.writer import write_module  # noqa: E402
-from tileiras_build.errors import TileirasError  # noqa: E402
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.ir.bytecode import disassemble
+from tileiras_build.ir.bytecode.opcodes import VERSIONS, Version
+from tileiras_build.ir.bytecode.text_parser import RENAMED, parse_text
+from tileiras_build.ir.bytecode.writer import write_module
 
 EXPECTED = re.compile(r"expected-error(?:-re)?\s*(?:@([+-]\d+|\w+))?\s*(?:\d+\s*)?\{\{")
 REMARK = re.compile(r"expected-remark\s*@below")

@@ -14,11 +14,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from tileiras_build.emulator.faults import EmulatorError
-from tileiras_build.emulator.findings import FINDINGS
-from tileiras_build.emulator.isa import HANDLERS
-from tileiras_build.emulator.parse import parse
-from tileiras_build.emulator.program import Program
+from tileiras_build.simulate.emulator.errors import EmulatorError
+from tileiras_build.simulate.emulator.isa import HANDLERS
+from tileiras_build.simulate.emulator.ptx.parser import parse
+from tileiras_build.simulate.emulator.ptx.program import Program
+from tileiras_build.simulate.emulator.sanitizers.unspecified_behavior import FINDINGS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "emulator.md"
 DECLARED = (
@@ -322,28 +322,28 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 
 | instruction | what the ISA leaves open | in the emulator |
 |---|---|---|
-| `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | the products of one instruction are added exactly and rounded once to f32, to nearest even, then added to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN canonical (`emulator/products.py`) |
-| `wgmma` of fp8 | order and rounding of the additions | the 32 products and the accumulator are cut off 13 bits behind the point of the largest among them, then added; the sum is cut off to 14 bits (rounded to nearest even for an accumulator of f16). That is what sm_90 does: DeepSeek-V3 Technical Report (arXiv 2412.19437, 3.5.2), SageAttention2 (arXiv 2411.10958), and bit by bit MMA-Sim (arXiv 2511.10909), by which `mma.sync` of fp8 on sm_90 and all products of sm_100 and 120 have no such loss, but `mma.sync` of fp8 on sm_89 has one, which is not modelled (`emulator/short_sums.py`) |
+| `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | the products of one instruction are added exactly and rounded once to f32, to nearest even, then added to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN canonical (`simulate/emulator/matmul/matmul.py`) |
+| `wgmma` of fp8 | order and rounding of the additions | the 32 products and the accumulator are cut off 13 bits behind the point of the largest among them, then added; the sum is cut off to 14 bits (rounded to nearest even for an accumulator of f16). That is what sm_90 does: DeepSeek-V3 Technical Report (arXiv 2412.19437, 3.5.2), SageAttention2 (arXiv 2411.10958), and bit by bit MMA-Sim (arXiv 2511.10909), by which `mma.sync` of fp8 on sm_90 and all products of sm_100 and 120 have no such loss, but `mma.sync` of fp8 on sm_89 has one, which is not modelled (`simulate/emulator/matmul/fp8_accumulation.py`) |
 | `mma` of f64 | the order | fused multiply-adds along k, starting with the accumulator |
-| `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`emulator/functions.py`) |
+| `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`simulate/emulator/numerics/transcendentals.py`) |
 | `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
 However products are carried out, that is what comes out: steps of one tile along k are added together, in parts that fit a
-cache and with BLAS in float64 where its sums are exact (`emulator/products.py`, `emulator/isa/chains.py`), and, once a process
-has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`emulator/machine_code.py`, `emulator/tiles.py`) or
+cache and with BLAS in float64 where its sums are exact (`simulate/emulator/matmul/matmul.py`, `simulate/emulator/isa/mma_accumulation_chains.py`), and, once a process
+has made 2^30 multiplications, by machine code that LLVM makes for this CPU (`simulate/emulator/matmul/gemm_jit.py`, `simulate/emulator/matmul/gemm_microkernel.py`) or
 [has made before](cutile.md#what-is-kept-for-the-next-run), which takes factors of
-`mma` from the registers that hold them and others from their bits (`emulator/packing.py`, `emulator/packing_code.py`) and adds up anew, exactly, what may round to two numbers
-(`emulator/exact_sums.py`); so are the sums of fp8 that `wgmma` cuts off (`emulator/short_sums_code.py`);
+`mma` from the registers that hold them and others from their bits (`simulate/emulator/matmul/pack_operands.py`, `simulate/emulator/matmul/pack_operands_jit.py`) and adds up anew, exactly, what may round to two numbers
+(`simulate/emulator/matmul/exact_dot_products_jit.py`); so are the sums of fp8 that `wgmma` cuts off (`simulate/emulator/matmul/fp8_accumulation_jit.py`);
 `ldmatrix` is then machine code as well
-(`emulator/matrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
-(`emulator/chunks.py`), `cp.async` (`emulator/copy_code.py`), loads of words of shared memory, and stores of four, that follow each other
-(`emulator/shared_words.py`, `emulator/shared_stores.py`), `tcgen05.ld` and `.st` of whole lines (`emulator/tensor_code.py`), arrivals at mbarriers
-(`emulator/barrier_code.py`) and the registers of groups that part or meet (`emulator/register_moves.py`). What depends on the threads of a group alone is kept with them
-(`emulator/threads.py`), for the next launch as well. Instructions that follow each other and take a thread's numbers for themselves are one program over strips
-of the registers (`emulator/fusion.py`, `emulator/strips.py`), once a process has computed 2^23 numbers so and a function has been called for 2^16
-threads (`emulator/first_calls.py`); alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
-are, once a process has done each some millions of times (`emulator/elements.py`); where one of the numbers needs a decision - a
+(`simulate/emulator/jit/ldmatrix_rows.py`), and so are the tensor copies that land and the reads of `wgmma` and `tcgen05.mma` in shared memory
+(`simulate/emulator/jit/shared_memory_chunks.py`), `cp.async` (`simulate/emulator/jit/cp_async.py`), loads of words of shared memory, and stores of four, that follow each other
+(`simulate/emulator/jit/batch_shared_loads.py`, `simulate/emulator/jit/batch_shared_stores.py`), `tcgen05.ld` and `.st` of whole lines (`simulate/emulator/jit/tcgen05_ld_st.py`), arrivals at mbarriers
+(`simulate/emulator/jit/mbarrier_arrive.py`) and the registers of groups that part or meet (`simulate/emulator/jit/register_split_merge.py`). What depends on the threads of a group alone is kept with them
+(`simulate/emulator/simt/thread_sets.py`), for the next launch as well. Instructions that follow each other and take a thread's numbers for themselves are one program over strips
+of the registers (`simulate/emulator/codegen/fuse_elementwise.py`, `simulate/emulator/jit/vector_vm.py`), once a process has computed 2^23 numbers so and a function has been called for 2^16
+threads (`simulate/emulator/codegen/tiering.py`); alone, `ex2`, `fma`, `min`, `max`, sums and products of `f32x2` and conversions to 16 bits of many numbers
+are, once a process has done each some millions of times (`simulate/emulator/jit/elementwise_f32.py`); where one of the numbers needs a decision - a
 NaN, a power of two next to the middle of two numbers, an address that is wrong - NumPy carries out the instruction, or says why not;
 `python benchmarks/emulator_speed.py --against CHECKOUT` compares the bits, and the time, with another version.
 
@@ -372,7 +372,7 @@ The CTAs of a launch are run by as many processes as make it shorter, with the n
 for each core that the process may use (by its affinity and its control group) and that nobody else uses when the launch begins.
 What a launch takes is estimated from what batches of the same kernel have taken in this process, in processor time without the
 translation of the kernel: a fixed part, NumPy's overhead, which is the same for one CTA and for a hundred, and a part for each
-CTA (`emulator/costs.py`). Each further process has to save 0.05 s. Before a kernel's first batch, of up to 32768 threads, nothing
+CTA (`simulate/emulator/batch_cost_model.py`). Each further process has to save 0.05 s. Before a kernel's first batch, of up to 32768 threads, nothing
 is known: a first launch that is one batch stays in one process, what is left of a longer one is shared. `jobs=N` of
 `emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) says how many processes there are at most, without a
 look at the rest of this rule but that launches of less than 0.05 s stay in one; 1 is one.
@@ -404,7 +404,7 @@ RACES = """
 ## The race check
 
 `check_races=True` (`TILEIRAS_EMULATOR_RACES=1`, `run --race-check`) follows who knows of what: each warp, and everything that is
-asynchronous, has a clock, which others take over where they synchronise (`emulator/races.py`). So it finds what goes wrong in
+asynchronous, has a clock, which others take over where they synchronise (`simulate/emulator/sanitizers/racecheck_shared_memory.py`). So it finds what goes wrong in
 another order of execution than that of the emulator:
 
 | what is found | section of PTX ISA 9.0 |

@@ -29,14 +29,14 @@ sys.path.insert(0, str(ROOT))
 
 from xdsl.dialects.builtin import IntegerAttr
 
-from tileiras_build.errors import InternalError, TileirasError
-from tileiras_build.pipeline.contracts import run_passes, verify
+from tileiras_build.core.errors import InternalError, TileirasError
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower as compile_llvm
 from tileiras_build.pipeline.opt import find_pass, llvm_ir, parse_module, transform
-from tileiras_build.pipeline.text_format import render
+from tileiras_build.pipeline.pass_manager import run_passes, verify
+from tileiras_build.pipeline.tile_ir_text_format import render
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import CAPABILITY
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 CONVERT, TARGET = "convert-nvgpu-and-gpu-to-nvvm", "nv-tile-ir-convert-target-to-nvvm"
 

@@ -5,7 +5,7 @@
 
 All examples and benchmark kernels are compiled for all GPUs into one package; each is launched from it, executed in the
 emulator, and compared with its reference. Who launches: "library" is ``runtime.Library``, once with each version of
-cuda-bindings that ``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C
+cuda-bindings that ``--bindings`` names as tools/cuda_bindings_matrix.py does (default: the installed one); "c" a compiled C
 program; "ptx" the Library with a package of nothing but PTX for sm_80, which the driver compiles, and which is to be
 refused where it takes more shared memory than the GPU has. "project" is the Python package that SCons makes of
 examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator,
@@ -33,12 +33,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tileiras_build
-from tests.runtime.fake_libcuda import compiler, run
+from tests.launch.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import gpu_run, kernels, launch_case, packages
 from tests.strict_driver.server import StrictDriver, build
-from tileiras_build.runtime.library_manifest import PTX
-from tileiras_build.targets import find_target, parse_targets
-from tools import bindings_matrix
+from tileiras_build.launch.runtime.library_manifest import PTX
+from tileiras_build.target.targets import find_target, parse_targets
+from tools import cuda_bindings_matrix
 
 PROJECT = ROOT / "examples" / "project"
 CLIENTS = ROOT / "tests" / "strict_driver"
@@ -182,7 +182,7 @@ def sweep_project(sweep: Sweep, sms: Sequence[str]) -> int:
     folder, site = sweep.folder / "project", sweep.folder / "site"
     shutil.copytree(PROJECT, folder)
     targets = f"sm={','.join(sm.removeprefix('sm_') for sm in sms)}"
-    environment = bindings_matrix.path_with(ROOT, os.environ)
+    environment = cuda_bindings_matrix.path_with(ROOT, os.environ)
     words = [sys.executable, "-m", "SCons", "-Q", "-j2", targets, "install", f"prefix={site}"]
     run(words, cwd=folder, env=environment)
     pairs = [(sm, version) for sm in sms for version in sweep.bindings]
@@ -242,8 +242,8 @@ def _bindings(options: argparse.Namespace, scratch: Path) -> dict[str, str]:
     """The folder of each version of cuda-bindings; of the installed one none."""
     found = {}
     for version in options.bindings:
-        folder = bindings_matrix.install(version, options.folder or scratch / "bindings")
-        found[bindings_matrix.installed_version(bindings_matrix.path_with(folder, os.environ))] = str(folder)
+        folder = cuda_bindings_matrix.install(version, options.folder or scratch / "bindings")
+        found[cuda_bindings_matrix.installed_version(cuda_bindings_matrix.path_with(folder, os.environ))] = str(folder)
     return found or {"": ""}
 
 

@@ -30,12 +30,12 @@ import triton_peer
 import variants
 
 import tileiras_build
-from tileiras_build.bytecode.export import Case, export_kernels, load_cases
 from tileiras_build.driver import Artifacts
+from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases
 from tileiras_build.pipeline import ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ptx_to_cubin.run_ptxas import options as ptxas_options
-from tileiras_build.targets import Target, find_target
+from tileiras_build.target.targets import Target, find_target
 
 MOST_BYTES = 16 << 20  # of a folder
 FLUSH_BYTES = (

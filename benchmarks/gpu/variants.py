@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tileiras_build.bytecode.export import Array, Case
+from tileiras_build.frontend.export_cutile import Array, Case
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
-KERNELS = (BENCHMARKS / "fast_path_kernels.py", BENCHMARKS / "gpu_kernels.py")
+KERNELS = (BENCHMARKS / "key_kernels.py", BENCHMARKS / "gpu_kernels.py")
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,3 @@
-"""Lets an SConstruct say ``Environment(tools=["tileiras"])``; the tool itself is ``tileiras_build.scons_tool``."""
+"""Lets an SConstruct say ``Environment(tools=["tileiras"])``; the tool itself is ``tileiras_build.build``."""
 
-from tileiras_build.scons_tool import exists, generate  # noqa: F401
+from tileiras_build.build import exists, generate  # noqa: F401

@@ -8,8 +8,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import differential_fuzz
 import pytest
 
-from tests.fuzz import compare_products
-from tests.fuzz.compare import Outcome, Way
+from tests.fuzz import compare_matmuls
+from tests.fuzz.compare_tile_programs import Outcome, Way
 
 
 def run(job):
@@ -45,7 +45,7 @@ def test_kernels_with_uniform_control_flow_are_compared():
     ids=["other numbers", "numbers too large", "an exception"],
 )
 def test_what_is_wrong_of_a_kernel_is_said(part, found, kind, monkeypatch):
-    monkeypatch.setattr(compare_products, part, found)
+    monkeypatch.setattr(compare_matmuls, part, found)
     assert {outcome.kind for outcome in differential_fuzz._run(BRANCHES)[1]} == {kind}
 
 
@@ -55,7 +55,7 @@ def test_a_failure_of_cutile_itself_is_a_refusal(monkeypatch):
     def fails(*_):
         raise ct.TileInternalError("Internal error: no bytecode")
 
-    monkeypatch.setattr(compare_products, "_compare", fails)
+    monkeypatch.setattr(compare_matmuls, "_compare", fails)
     kinds = {(outcome.kind, outcome.detail) for outcome in differential_fuzz._run(BRANCHES)[1]}
     assert kinds == {("refused", "cuTile fails: Internal error: no bytecode")}
 

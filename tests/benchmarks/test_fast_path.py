@@ -1,13 +1,13 @@
-"""benchmarks/fast_path.py: the demands on machine code, and kernels that compile to it."""
+"""benchmarks/compare_sass.py: the demands on machine code, and kernels that compile to it."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from tileiras_build.bytecode.export import list_cases
-from tileiras_build.reports.sass import Line, Listing
-from tileiras_build.targets import TARGETS
+from tileiras_build.frontend.export_cutile import list_cases
+from tileiras_build.target.sass_listing import Line, Listing
+from tileiras_build.target.targets import TARGETS
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 GOOD = ("LDGSTS", "LDSM", "HMMA", "BRA")
@@ -64,7 +64,7 @@ def test_products_without_an_instruction_have_no_demands(fast_path):
 
 
 def test_kernels_are_listed():
-    assert len(list_cases(FOLDER / "fast_path_kernels.py")) >= 16
+    assert len(list_cases(FOLDER / "key_kernels.py")) >= 16
 
 
 def test_results_of_32_bits_need_no_tensor_copy(fast_path):

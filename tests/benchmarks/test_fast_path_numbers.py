@@ -1,4 +1,4 @@
-"""The kernels of benchmarks/fast_path_kernels.py, full-size tiles in the emulator: right numbers and few bank conflicts."""
+"""The kernels of benchmarks/key_kernels.py, full-size tiles in the emulator: right numbers and few bank conflicts."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import run
-from tileiras_build.emulator import Counters
-from tileiras_build.targets import find_target
+from tileiras_build.simulate.emulator import Counters
+from tileiras_build.target.targets import find_target
 
-KERNELS = Path(__file__).parents[2] / "benchmarks" / "fast_path_kernels.py"
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "key_kernels.py"
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 STEPS = 3
 PRODUCTS = {

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from tests.compiled_once import once, shared_folder
-from tests.runtime.fake_driver import RecordingEncoder
+from tests.launch.runtime.fake_driver import RecordingEncoder
 from tests.strict_driver import gpu_run
 from tests.strict_driver.gpu_run import FAULTS, HANGS, PEER_REFUSED, REFUSED, SECONDS
 from tests.strict_driver.server import StrictDriver, build
-from tileiras_build.bytecode.export import load_cases
-from tileiras_build.launch_manifest import TensorMapRow
-from tileiras_build.runtime.tensor_maps import resolve
+from tileiras_build.frontend.export_cutile import load_cases
+from tileiras_build.launch.runtime.encode_tensor_maps import resolve
+from tileiras_build.manifest.launch_manifest import TensorMapRow
 
 FOLDER = gpu_run.RUNNER
 FP8, GELU, ODD = "matmul_f8e4m3_128x128x64", "matmul_f16_128x128x64_persistent_gelu", "attention_f16_128x128_odd_causal"

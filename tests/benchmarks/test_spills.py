@@ -7,7 +7,7 @@ import pytest
 
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ptx_to_cubin import lower
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 ADD = ROOT / "examples/prebuilt/vector_add_f32.tilebc"

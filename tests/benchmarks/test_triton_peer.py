@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from tests.emulated_kernels import assembled
-from tileiras_build.bytecode.export import load_cases
-from tileiras_build.estimate.launch import Argument, Buffer
-from tileiras_build.targets import TARGETS
+from tileiras_build.frontend.export_cutile import load_cases
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Argument, Buffer
+from tileiras_build.target.targets import TARGETS
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
-KERNELS = FOLDER / "fast_path_kernels.py"
+KERNELS = FOLDER / "key_kernels.py"
 MODULES = ("triton_peer", "variants", "compile_speed")
 
 

@@ -15,8 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tileiras_build.bytecode import disassemble
-from tileiras_build.errors import TileirasError
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.ir.bytecode import disassemble
 
 
 def reference(tool: str, path: Path) -> str | None:

@@ -3,7 +3,7 @@ versions of the bytecode give the same bytes.
 
     python tests/corpus/compare_numbers.py OLDER NEWER [--sm 90] [--seconds 300] [NAME...]
 
-Inputs are derived from the older file's operations (``interpreter/inputs.py``): buffers for all pointers, sizes of a tile
+Inputs are derived from the older file's operations (``simulate/interpreter/derive_inputs.py``): buffers for all pointers, sizes of a tile
 or two, what ``assume`` promises; the first of them is taken on which the emulator finds no fault. Prints a line for each
 kernel and the counts; exits with 1 where numbers differ or no inputs do. Each kernel runs in a process of its own, for at
 most ``--seconds``.
@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import tileiras_build
-from tileiras_build.bytecode import read_module
-from tileiras_build.emulator import EmulatorError
-from tileiras_build.interpreter import entry_names
-from tileiras_build.interpreter.inputs import LOOSE_ELEMENTS, MOST_ELEMENTS, Inputs, derive_inputs
-from tileiras_build.interpreter.verify import elements, emulate
+from tileiras_build.ir.bytecode import read_module
+from tileiras_build.simulate.emulator import EmulatorError
+from tileiras_build.simulate.interpreter import entry_names
+from tileiras_build.simulate.interpreter.compare_with_compiled import elements, emulate
+from tileiras_build.simulate.interpreter.derive_inputs import LOOSE_ELEMENTS, MOST_ELEMENTS, Inputs, derive_inputs
 
 # Ways to choose inputs, the cheapest first: tiles per dimension, elements of arrays that nothing tells the extents of.
 ATTEMPTS = ((1, LOOSE_ELEMENTS), (1, MOST_ELEMENTS), (7, LOOSE_ELEMENTS), (40, LOOSE_ELEMENTS))

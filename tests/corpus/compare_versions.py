@@ -14,12 +14,12 @@ import difflib
 import sys
 from pathlib import Path
 
-from tileiras_build.bytecode import read_module
-from tileiras_build.dialects.cuda_tile.location import LOC
+from tileiras_build.ir.bytecode import read_module
+from tileiras_build.ir.dialects.cuda_tile.location import LOC
 from tileiras_build.pipeline import tilebc_to_tileaa
-from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.pass_manager import run_passes
+from tileiras_build.target.targets import TARGETS
 
 
 def lowered(path: Path, target: str) -> list[str]:

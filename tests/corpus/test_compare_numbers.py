@@ -42,8 +42,8 @@ cuda_tile.module @m {{
 
 
 def test_other_numbers_are_seen():
-    from tileiras_build.bytecode.text_parser import parse_text
-    from tileiras_build.bytecode.writer import write_module
+    from tileiras_build.ir.bytecode.text_parser import parse_text
+    from tileiras_build.ir.bytecode.writer import write_module
 
     one, other = (write_module(parse_text(ADD.format(number=number))) for number in (7, 9))
     for newer, result in ((one, EQUAL), (other, DIFFERENT)):

@@ -8,8 +8,8 @@ import numpy as np
 from cuda.bindings import driver as cuda
 
 from tests.strict_driver.python_client import checked
-from tileiras_build.cutile.stand_ins.arrays import describe
-from tileiras_build.cutile.stand_ins.dlpack import capsule
+from tileiras_build.cutile.fakes.describe_arrays import describe
+from tileiras_build.cutile.fakes.dlpack_capsules import capsule
 
 
 class GpuArray:

@@ -19,8 +19,8 @@ from cuda.tile import launch as launch_of_the_import
 import tileiras_build.cutile as hook
 from tests.cutile.gpu_arrays import DLPack, Interface
 from tests.strict_driver.python_client import checked
-from tileiras_build.cutile.native import is_native
-from tileiras_build.errors import InvalidInput
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.cutile.native_launcher import is_native
 
 N, TILE = 512, 128
 GRID = (N // TILE,)
@@ -86,7 +86,7 @@ def is_known(kernel, ways: int) -> bool:
 
 
 def native(kernel) -> bool:
-    session = hook.patching.current()
+    session = hook.monkeypatch_cutile.current()
     [compiled, *_] = kernel._tileiras_build.compiled.values()
     return is_native(session, compiled)
 
@@ -297,7 +297,7 @@ def prints():
 def threads():
     """Threads without a context, all of the same new kernel: one compilation."""
     kernel, failed = scaled_sum.replace_hints(occupancy=5), []
-    session = hook.patching.current()
+    session = hook.monkeypatch_cutile.current()
     before = session.compiler.compilations
 
     def work():

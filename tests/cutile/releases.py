@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tileiras_build.cutile.versions import VERSIONS
+from tileiras_build.cutile.cuda_tile_versions import VERSIONS
 
 INSTALLED = "installed"
 _FOLDER = os.environ.get("TILEIRAS_CUTILE_RELEASES")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
-from tileiras_build import emulator
-from tileiras_build.cutile.reports import KernelFault, name_of
-from tileiras_build.cutile.stand_ins import streams
-from tileiras_build.cutile.versions import LONGEST_SYMBOL
-from tileiras_build.errors import InvalidInput
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.cutile.cuda_tile_versions import LONGEST_SYMBOL
+from tileiras_build.cutile.fakes import streams
+from tileiras_build.cutile.kernel_fault_report import KernelFault, name_of
+from tileiras_build.simulate import emulator
 
 ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
@@ -289,7 +289,7 @@ def test_a_kernel_of_many_arrays_has_a_short_name(device):
     arrays, out = tuple(np.full(TILE, number, np.float32) for number in range(40)), np.zeros(TILE, np.float32)
     ct.launch(0, (1,), kernels.sum_of_many, (arrays, out))
     assert (out == sum(range(40))).all()
-    [compiled] = hook.launching.session.kept(kernels.sum_of_many).compiled.values()
+    [compiled] = hook.launch_hook.session.kept(kernels.sum_of_many).compiled.values()
     assert len(compiled.entry) == LONGEST_SYMBOL and name_of(compiled.entry) == "sum_of_many"
     others = (np.zeros(TILE, np.float16), *arrays[1:]), (*arrays[:-1], np.zeros(TILE, np.float16))
     assert len({compiled.entry, *(_entry(arguments, out) for arguments in others)}) == 3
@@ -297,7 +297,7 @@ def test_a_kernel_of_many_arrays_has_a_short_name(device):
 
 def _entry(arrays, out) -> str:
     """The name of the kernel for these arrays."""
-    return hook.launching.session.compile(kernels.sum_of_many, (arrays, out)).entry
+    return hook.launch_hook.session.compile(kernels.sum_of_many, (arrays, out)).entry
 
 
 def test_the_name_of_a_kernel_is_what_cutile_mangled():

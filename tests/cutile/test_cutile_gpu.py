@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cutile.kept_kernels import CachedDriver
+from tests.cutile.cached_ptx import CachedDriver
 from tests.cutile.releases import INSTALLED, found, names
 from tests.strict_driver.server import build
 

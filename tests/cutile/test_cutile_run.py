@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from tileiras_build.cli import main
-from tileiras_build.cutile.inherit import environment
-from tileiras_build.cutile.settings import Settings
-from tileiras_build.knobs import CUTILE_INHERITED
+from tileiras_build.cli.dispatch import main
+from tileiras_build.core.knobs import CUTILE_INHERITED
+from tileiras_build.cutile.child_processes import environment
+from tileiras_build.cutile.run_settings import Settings
 
 pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
 
@@ -74,7 +74,9 @@ def test_processes_that_a_script_starts_are_under_the_device(script):
 
 def test_the_compiler_s_numbers_are_theirs_too(script, monkeypatch):
     told = []
-    monkeypatch.setattr("tileiras_build.cutile.run.run_program", lambda _, settings, end: told.append(settings) or 0)
+    monkeypatch.setattr(
+        "tileiras_build.cutile.run_script.run_program", lambda _, settings, end: told.append(settings) or 0
+    )
     assert main(["run", str(script), "--tile-group", "8", "--keep", "2"]) == 0
     inherited = Settings(**json.loads(environment(told[0])[CUTILE_INHERITED.name]))
     assert told[0].options()["tile_group"] == inherited.options()["tile_group"] == 8

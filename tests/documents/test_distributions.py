@@ -13,7 +13,7 @@ import pytest
 
 from tests import fresh_environment
 from tests.compiled_once import once, shared_folder
-from tileiras_build.version import __version__
+from tileiras_build.core.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = "from setuptools import build_meta; import sys; print(build_meta.build_sdist(sys.argv[1]))"

@@ -16,7 +16,7 @@ NOT_TYPED = {
     "pip install -e '.[dev]' && pytest -n auto": "runs this test",
     "pytest -p tileiras_build.cutile.pytest --tile-device cpu --tile-sm 90": "the environment has no pytest; "
     "tests/cutile/test_cutile_pytest.py runs a suite so",
-    "scons -j64 sm=all executor=tcp://host:8786": "there is no cluster; tests/executor/ starts one",
+    "scons -j64 sm=all executor=tcp://host:8786": "there is no cluster; tests/workers/executor/ starts one",
 }
 # What the README calls "your script".
 SCRIPT = """

@@ -25,7 +25,7 @@ def build(settings: Path) -> subprocess.CompletedProcess:
 
 def settings_for(docs: Path, folder: Path) -> Path:
     """The site's settings, for documents in ``docs``."""
-    lines = [f"INHERIT: {ROOT / 'mkdocs.yml'}", f"docs_dir: {docs}", f"hooks: ['{ROOT / 'tools/site_pages.py'}']"]
+    lines = [f"INHERIT: {ROOT / 'mkdocs.yml'}", f"docs_dir: {docs}", f"hooks: ['{ROOT / 'tools/docs_site_pages.py'}']"]
     (folder / "mkdocs.yml").write_text("\n".join(lines))
     return folder / "mkdocs.yml"
 

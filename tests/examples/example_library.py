@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.compiled_once import once
-from tileiras_build.bytecode.case_table import is_helper
-from tileiras_build.bytecode.export import Case, export_kernels, load_cases, pack_arguments
+from tileiras_build.frontend.export_cutile import Case, export_kernels, load_cases, pack_arguments
+from tileiras_build.frontend.kernel_case_table import is_helper
 
 FOLDER = Path(__file__).parents[2] / "examples"
 FILES = sorted(path for path in (FOLDER / "kernels").glob("*.py") if not is_helper(path))
@@ -38,7 +38,7 @@ def inputs_of(name: str) -> dict:
 
 def launch(name: str, artifacts) -> dict:
     """Run the case in the emulator; its arguments afterwards. Only the arrays themselves are mapped."""
-    from tileiras_build import emulator
+    from tileiras_build.simulate import emulator
 
     case, values = CASES[name], inputs_of(name)
     memory = emulator.Memory()

@@ -6,9 +6,9 @@ import pytest
 
 from tests.compiled_once import compiled
 from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
-from tileiras_build.bytecode.export import pack_arguments
-from tileiras_build.references import find_faults
-from tileiras_build.targets import TARGETS
+from tileiras_build.frontend.export_cutile import pack_arguments
+from tileiras_build.target.targets import TARGETS
+from tileiras_build.verify import find_faults
 
 # One target of each way to multiply matrices and to copy (targets.py: tiers); the others share theirs.
 EMULATED = ("sm_80", "sm_90", "sm_100", "sm_120")

@@ -6,8 +6,8 @@ import pytest
 
 from tests.compiled_once import compiled
 from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
-from tileiras_build.book.serializers import DEFAULT_LEVEL, LEVELS
-from tileiras_build.references import find_faults
+from tileiras_build.target.isa.serializer_options import DEFAULT_LEVEL, LEVELS
+from tileiras_build.verify import find_faults
 
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 # The default level is every other test's.

@@ -8,12 +8,12 @@ import pytest
 
 from tests import compiled_once
 from tests.examples.example_library import CASES, FILE_OF, FILES, FOLDER, bytecode_of, inputs_of
-from tileiras_build.bytecode.export import list_cases, load_cases, pack_arguments
-from tileiras_build.launch_manifest import read_launch_manifest
-from tileiras_build.packages.c_source import render_header
-from tileiras_build.references import find_faults
-from tileiras_build.runtime.call_signature import document
-from tileiras_build.runtime.library_manifest import CUBIN, Image, LibraryManifest
+from tileiras_build.frontend.export_cutile import list_cases, load_cases, pack_arguments
+from tileiras_build.launch.packages.generate_c_launcher import render_header
+from tileiras_build.launch.runtime.library_manifest import CUBIN, Image, LibraryManifest
+from tileiras_build.launch.runtime.python_signature import document
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.verify import find_faults
 
 every_case = pytest.mark.parametrize("name", CASES)
 

@@ -6,13 +6,13 @@ import pytest
 
 from tests.compiled_once import compiled, once
 from tests.examples.example_library import FOLDER
-from tileiras_build.bytecode.export import opened_module
-from tileiras_build.cpp_names import readable
-from tileiras_build.references import check_kernels
-from tileiras_build.targets import TARGETS
-from tileiras_build.tilecpp.check_kernels import compile_checked
-from tileiras_build.tilecpp.compile_file import BYTECODE, Request
-from tileiras_build.tilecpp.toolchain import what_is_missing
+from tileiras_build.core.symbols.itanium_demangler import readable
+from tileiras_build.frontend.export_cutile import opened_module
+from tileiras_build.frontend.tilecpp.compile_and_check import compile_checked
+from tileiras_build.frontend.tilecpp.nvcc_toolchain import what_is_missing
+from tileiras_build.frontend.tilecpp.run_nvcc import BYTECODE, Request
+from tileiras_build.target.targets import TARGETS
+from tileiras_build.verify import run_and_compare
 
 MISSING = what_is_missing()
 pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
@@ -53,7 +53,7 @@ def test_every_kernel_has_a_reference(file):
 @pytest.mark.parametrize("file", FILES)
 def test_numbers_are_those_of_numpy(file, target):
     data, source = bytecode_of(file, TARGETS[target].number), FOLDER / "kernels" / file
-    outcomes = check_kernels(data, artifacts_of(file, target), target, str(source))
+    outcomes = run_and_compare(data, artifacts_of(file, target), target, str(source))
     assert sorted(one.entry for one in outcomes) == sorted(names_of(file))
     assert all(one.share <= 1 and one.interpreter is not None for one in outcomes)
 

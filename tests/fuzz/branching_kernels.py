@@ -3,7 +3,7 @@
 A kernel returns early, or from within a choice or a loop; products stand in front of, inside and behind choices, ``while`` and
 ``for`` loops that break and continue, or in no loop at all, with quotients for places. Conditions are of a block's place, arguments, counters, numbers that
 an array says and, sometimes, of tiles. Loops have fewer trips than stages, as many, or none. Tiles are small and numbers exact, as those of
-``product_kernels.py``.
+``matmul_kernels.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .product_kernels import NOTHING, ProductKernel, Sizes, Writer
+from .matmul_kernels import NOTHING, ProductKernel, Sizes, Writer
 
 # What may stand in a sequence, and how often.
 PIECES = {

@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from tests.fuzz import programs
-from tests.fuzz.programs import (
+from tests.fuzz import tile_programs
+from tests.fuzz.tile_programs import (
     APPROX,
     CTAS,
     EVERY,
@@ -33,18 +33,19 @@ from tests.fuzz.programs import (
     module_of,
     segments,
 )
-from tileiras_build.dialects import cuda_tile as ct
-from tileiras_build.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
-from tileiras_build.dialects.cuda_tile.element_types import BITS
-from tileiras_build.dialects.cuda_tile.enums import (
+from tileiras_build.ir.dialects import cuda_tile as ct
+from tileiras_build.ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
+from tileiras_build.ir.dialects.cuda_tile.element_types import BITS
+from tileiras_build.ir.dialects.cuda_tile.enums import (
     AtomicRMWModeAttr,
     MemoryOrderingSemanticsAttr,
     MemoryScopeAttr,
     PaddingValue,
 )
-from tileiras_build.dialects.cuda_tile.types import TOKEN, TensorViewType, TileType
-from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
-from tileiras_build.interpreter.formats import (
+from tileiras_build.ir.dialects.cuda_tile.types import TOKEN, TensorViewType, TileType
+from tileiras_build.ir.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
+from tileiras_build.simulate.interpreter.derive_inputs import Buffer, Inputs, aligned
+from tileiras_build.simulate.interpreter.element_types import (
     BF16,
     F8E4M3,
     F8E5M2,
@@ -56,7 +57,6 @@ from tileiras_build.interpreter.formats import (
     is_integer,
     to_words,
 )
-from tileiras_build.interpreter.inputs import Buffer, Inputs, aligned
 
 NUMBER = TileType((), i32)
 # Factors, sums, elements of a step along k.
@@ -81,7 +81,7 @@ class GridProgram(Program):
             if isinstance(given, int):
                 params.append(given.to_bytes(4, "little", signed=True))
             else:
-                fill = programs.fill if rng.integers(0, 3) == 0 else _tame
+                fill = tile_programs.fill if rng.integers(0, 3) == 0 else _tame
                 buffers.append(fill(rng, index, *given))
                 params.append(buffers[-1].address.to_bytes(8, "little"))
         return Inputs(self.grid, params, buffers, {})
@@ -89,8 +89,8 @@ class GridProgram(Program):
 
 def _tame(rng: np.random.Generator, index: int, element: Attribute, count: int) -> Buffer:
     """Numbers of about one, small integers or halves of them."""
-    if BITS[element] < 8 or is_integer(element) or element == programs.F8E8M0:
-        return programs.fill(rng, index, element, count)
+    if BITS[element] < 8 or is_integer(element) or element == tile_programs.F8E8M0:
+        return tile_programs.fill(rng, index, element, count)
     numbers = rng.standard_normal(count) if rng.integers(0, 2) else rng.integers(-4, 5, count) / 2
     words = np.ascontiguousarray(to_words(numbers.astype(np.float32).astype(HELD[element]), element))
     place = aligned(words.nbytes)
@@ -372,7 +372,7 @@ def dynamic_loop(b: GridBuilder) -> None:
     with b.nested([NUMBER, *(value.type for value in carried)]) as block:
         inside = [Value(argument, False, False) for argument in block.args[1:]]
         b.pool += [Value(block.args[0]), *inside]
-        b.emit(ct.ContinueOp, [programs.same_type(b, value).ssa for value in inside], [])
+        b.emit(ct.ContinueOp, [tile_programs.same_type(b, value).ssa for value in inside], [])
     op = b.emit(
         ct.ForOp,
         [value.ssa for value in (low, high, step, *carried)],
@@ -389,7 +389,7 @@ def rows_then_columns(b: GridBuilder) -> None:
     less = b._plain(ct.SubFOp, [x, b._plain(ct.BroadcastOp, [highest], x.type)], x.type, rounding_mode=NEAREST)
     total = _along_rows(b, ct.AddFOp, less, 0, rounding_mode=NEAREST)
     turned = TileType(x.shape[::-1], F32)
-    across = b._plain(ct.PermuteOp, [less], turned, permutation=programs.order_attr((1, 0)))
+    across = b._plain(ct.PermuteOp, [less], turned, permutation=tile_programs.order_attr((1, 0)))
     b.pool += [Value(total.ssa, False, False)]
     b.pool += [Value(_along_rows(b, ct.AddFOp, across, 0, rounding_mode=NEAREST).ssa, False, False)]
 
@@ -454,7 +454,9 @@ def shared_atomic(b: GridBuilder) -> None:
     """Numbers of all blocks added up, or their extremes, in one place."""
     if b.depth:
         return
-    x = b.find(lambda value: value.element in (i32, programs.i64) and value.shape) or b.load(i32, b.shape(256, rank=1))
+    x = b.find(lambda value: value.element in (i32, tile_programs.i64) and value.shape) or b.load(
+        i32, b.shape(256, rank=1)
+    )
     count = int(np.prod(x.shape, dtype=int))
     pointers, mask = b._pointers(x.element, x.shape, b.pointer(x.element, count, promised=b.chance(2)))
     masks = [] if mask is None else [mask.ssa]
@@ -544,7 +546,7 @@ def product_of_elements(b: GridBuilder) -> None:
     with b.nested([one, one]) as block:
         made = b.emit(ct.MulFOp, block.args, [one], rounding_mode=NEAREST).results[0]
         b.emit(ct.YieldOp, [made], [])
-    programs.finish_aggregate(b, [x], block, [1.0], True)
+    tile_programs.finish_aggregate(b, [x], block, [1.0], True)
 
 
 OWN_STEPS: tuple[Callable[[GridBuilder], None], ...] = (
@@ -559,5 +561,5 @@ def random_grid_program(
 ) -> GridProgram:
     """A kernel of a grid; see ``programs.random_program``."""
     b = GridBuilder(choices)
-    stored = programs.write_body(b, steps, every_value)
+    stored = tile_programs.write_body(b, steps, every_value)
     return GridProgram(module_of(b, b.pick(CTAS)), b.buffers, stored, b.parameters, b.grid)

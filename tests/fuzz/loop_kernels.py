@@ -2,7 +2,7 @@
 
 Loops end early or have no count, stand in each other, and carry tiles, rows and numbers beside their sums; products share
 operands, take what other products gave, what was stored just before, or tiles whose place an array says; between them are
-reductions, scans, atomic operations, stores and prints. Numbers are exact, as those of ``product_kernels.py``.
+reductions, scans, atomic operations, stores and prints. Numbers are exact, as those of ``matmul_kernels.py``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .product_kernels import HINTS, NOTHING, ProductKernel, Writer, range_of
+from .matmul_kernels import HINTS, NOTHING, ProductKernel, Writer, range_of
 
 # What an iteration may do, and how often.
 PIECES = {

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tests.compiled_once import once
 from tileiras_build.pipeline.stages import PACKAGE
-from tileiras_build.reports.sass import cycles
+from tileiras_build.target.sass_listing import cycles
 
 _PARTS = ("body", "orelse", "finalbody", "handlers", "cases")  # the fields that statements stand in
 

@@ -1,8 +1,8 @@
 """What the steps of a package call, for a trace of one kernel."""
 
-from tileiras_build.packages.fatbin import make_fatbin
-from tileiras_build.packages.library import KernelFiles, pack_library
-from tileiras_build.packages.parts import read_parts
+from tileiras_build.launch.packages.fatbin import make_fatbin
+from tileiras_build.launch.packages.fatbin_inputs import read_parts
+from tileiras_build.launch.packages.package_library import KernelFiles, pack_library
 
 
 def make_parts(images: tuple) -> bytes:

@@ -17,9 +17,9 @@ SPELLINGS = {
 }
 # The name of an operation of MLIR, and the beginning of all names.
 OTHERS = {
-    ("dialects/debuginfo/ops.py", "llvm.nvvm.move"),
-    ("dialects/debuginfo/ops.py", "llvm.nvvm.move gives a value of its operand's type"),
-    ("pipeline/ll_to_ptx/guard.py", "@llvm.nvvm."),
+    ("ir/dialects/debuginfo/ops.py", "llvm.nvvm.move"),
+    ("ir/dialects/debuginfo/ops.py", "llvm.nvvm.move gives a value of its operand's type"),
+    ("pipeline/ll_to_ptx/llvm_ir_checks.py", "@llvm.nvvm."),
 }
 
 

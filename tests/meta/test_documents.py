@@ -8,10 +8,10 @@ import pytest
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
-from tileiras_build.knobs import markdown
+from tileiras_build.core.knobs import markdown
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

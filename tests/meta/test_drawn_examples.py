@@ -2,7 +2,7 @@
 
 from hypothesis.internal.conjecture import providers
 
-from tileiras_build import targets
+from tileiras_build.target import targets
 
 
 def test_constants_of_the_sources_are_not_drawn():

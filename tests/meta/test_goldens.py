@@ -7,7 +7,7 @@ import pytest
 
 from tests.golden import split_file
 from tileiras_build.pipeline import tileas_to_ll
-from tileiras_build.pipeline.tileas_to_ll.emission.handlers import FAMILIES
+from tileiras_build.pipeline.tileas_to_ll.emission.handler_table import FAMILIES
 
 FOLDER = Path(__file__).parents[1] / "pipeline" / "tileas_to_ll"
 # What emitters of several families share.

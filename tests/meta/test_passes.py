@@ -5,8 +5,8 @@ from importlib import import_module
 import pytest
 
 from tests.meta.import_graph import module_files, needed_by
-from tileiras_build.pipeline.contracts import EdgePass, promises
 from tileiras_build.pipeline.opt import registry
+from tileiras_build.pipeline.pass_manager import EdgePass, promises
 from tileiras_build.pipeline.stages import STAGES
 
 EDGES = sorted({stage.edge.partition(":")[0] for stage in STAGES[1:]})

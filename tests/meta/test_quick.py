@@ -63,7 +63,7 @@ def test_samples_are_quick_and_what_is_beside_them_is_not():
 
 
 def test_the_marker_selects_what_the_table_says():
-    quick, slow = "tests/layouts/test_f2.py", "tests/layouts/test_conversion.py"
+    quick, slow = "tests/ir/layouts/test_f2_linear_algebra.py", "tests/ir/layouts/test_conversion_plan.py"
     command = [sys.executable, "-m", "pytest", "--collect-only", "-m", "quick", "-p", "no:cacheprovider", quick, slow]
     done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
     assert quick in done.stdout and slow not in done.stdout, done.stdout + done.stderr

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tools import reach, row_reach
+from tools import seed_row_coverage, uncalled_functions
 
 # In percent of the lines of pipeline/, dialects/ and book/. The numbers only go down.
 MOST_IDLE = 3.7  # of functions that neither production nor a front end calls
@@ -12,7 +12,7 @@ MOST_IDLE = 3.7  # of functions that neither production nor a front end calls
 # its lowering of MLIR's standard dialects alone 2 %.
 MOST_IDLE_IN_PRODUCTION = 12.0
 UNREACHED = {
-    "pipeline/shared/check_tile_indices.py": "for --sanitize=memcheck of the tileiras command only",
+    "pipeline/common/insert_bounds_checks.py": "for --sanitize=memcheck of the tileiras command only",
 }
 
 FILE = """\
@@ -34,7 +34,7 @@ class Kind:
 
 
 def test_what_nobody_calls_counts_with_its_decorators_and_once():
-    idle = list(reach.idle_functions("f.py", FILE, {1}))
+    idle = list(uncalled_functions.idle_functions("f.py", FILE, {1}))
     assert [(function.name, function.line, function.lines) for function in idle] == [
         ("called.inner", 2, 2),
         ("idle", 5, 4),
@@ -43,17 +43,19 @@ def test_what_nobody_calls_counts_with_its_decorators_and_once():
 
 
 def test_all_lines_of_a_file_that_nobody_imports_count():
-    assert reach.FileReach("f.py", 14, False, ()).idle_lines == 14
-    assert reach.FileReach("f.py", 14, True, ()).idle_lines == 0
+    assert uncalled_functions.FileReach("f.py", 14, False, ()).idle_lines == 14
+    assert uncalled_functions.FileReach("f.py", 14, True, ()).idle_lines == 0
 
 
 def test_nothing_is_there_for_nobody():
     """In an interpreter of its own: what others have imported or computed is not entered again."""
-    command = [sys.executable, "tools/reach.py", "--json"]
-    done = subprocess.run(command, cwd=reach.ROOT, capture_output=True, text=True, check=False)
+    command = [sys.executable, "tools/uncalled_functions.py", "--json"]
+    done = subprocess.run(command, cwd=uncalled_functions.ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert sorted(found["not imported"]) == sorted(UNREACHED)
-    assert found["rows"] == row_reach.read(), "python tools/reach.py --rows writes it"
-    assert found["all"] <= MOST_IDLE, "python tools/reach.py --functions 40 lists them"
-    assert found["production"] <= MOST_IDLE_IN_PRODUCTION, "python tools/reach.py lists those that no front end calls"
+    assert found["rows"] == seed_row_coverage.read(), "python tools/uncalled_functions.py --rows writes it"
+    assert found["all"] <= MOST_IDLE, "python tools/uncalled_functions.py --functions 40 lists them"
+    assert found["production"] <= MOST_IDLE_IN_PRODUCTION, (
+        "python tools/uncalled_functions.py lists those that no front end calls"
+    )

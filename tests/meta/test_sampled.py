@@ -7,7 +7,7 @@ from math import gcd
 import pytest
 
 from tests.sampled import TESTS, Sample, every_in, named_files, rows
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 EVERY, FILES, FIRST, LEFT_OUT = rows().every, rows().files, rows().first, rows().left_out
 HERE = sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py"))

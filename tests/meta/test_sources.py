@@ -14,13 +14,13 @@ import pytest
 
 from tests.compiled_once import once
 from tests.meta.import_graph import closure, module_files, statements
-from tileiras_build.bytecode.export import export_kernels
+from tileiras_build.build.kernel_package import FATBIN, PACKED
+from tileiras_build.build.tilecpp_step import TILECPP
+from tileiras_build.build.verify_target import REFERENCE, VERIFIED
+from tileiras_build.frontend.export_cutile import export_kernels
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import PACKAGE, STAGES, source_files
-from tileiras_build.scons_tool.packages import FATBIN, PACKED
-from tileiras_build.scons_tool.tilecpp import TILECPP
-from tileiras_build.scons_tool.verification import REFERENCE, VERIFIED
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 ROOT = PACKAGE.parent
 EDGES = [
@@ -60,7 +60,7 @@ def test_a_stage_is_not_made_by_the_code_of_later_ones():
         assert not [path for path in paths(stage) if later and path.startswith(later)]
         earlier = [path for path in paths(stage) if path.startswith(tuple(folders[:position]))]
         # What travels in the artifact is read by those that wrote it.
-        assert set(earlier) <= {"pipeline/ll_to_ptx/metadata.py"}
+        assert set(earlier) <= {"pipeline/ll_to_ptx/embedded_metadata.py"}
 
 
 # ---- what runs -----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def dotted(package: str) -> str:
 
 
 # Files that say where a step runs and where its files lie for a while, and decide nothing of what it makes.
-RUNNERS = ("cores.py", "deferral.py", "executor/", "private_folder.py", "reads/", "server/")
+RUNNERS = ("cores.py", "deferral.py", "executor/", "user_tmp.py", "reads/", "server/")
 
 
 def check(stage, traced: dict) -> None:
@@ -178,7 +178,7 @@ def test_sources_cover_what_is_executed(position):
 
 
 def test_sources_cover_what_an_export_executes(tmp_path):
-    function = "tileiras_build.scons_tool.exports:export_named"
+    function = "tileiras_build.build.export_step:export_named"
     folder = ROOT / "examples/kernels"
     calls = [(function, (STAGES[0], str(folder / file), tuple(names), str(ROOT))) for file, names in KERNELS.items()]
     check(STAGES[0], trace(tmp_path, [function, STAGES[0].edge], calls))
@@ -198,7 +198,7 @@ def test_sources_cover_what_a_comparison_executes(artifacts, tmp_path):
         (REFERENCE.edge, (artifacts[".tilebc", name, job], artifacts[".ptx", name, job], job.target.name, path, "out"))
         for name, job in (("softmax_f32", JOBS[0]), ("softmax_f32", JOBS[1]))
     ]
-    package = "tileiras_build.references:verify_file"  # which the edge imports a module of; it imports its others
+    package = "tileiras_build.verify:verify_file"  # which the edge imports a module of; it imports its others
     check(REFERENCE, trace(tmp_path, [package, REFERENCE.edge], calls))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def main(path: str) -> None:
-    from tileiras_build.sources import PACKAGE
+    from tileiras_build.core.code_digest import PACKAGE
 
     first, calls = pickle.loads(Path(path).read_bytes())
     from tileiras_build.pipeline.stages import load

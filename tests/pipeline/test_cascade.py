@@ -9,12 +9,12 @@ import pytest
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
-from tileiras_build.dialects.definition import define
-from tileiras_build.dialects.nv_tileas.ops import KEPT
-from tileiras_build.errors import InternalError, InvalidInput
-from tileiras_build.pipeline import text_format, tileas_to_ll
+from tileiras_build.core.errors import InternalError, InvalidInput
+from tileiras_build.ir.dialects.nv_tileas.ops import KEPT
+from tileiras_build.ir.dialects.op_definition import define
+from tileiras_build.pipeline import tile_ir_text_format, tileas_to_ll
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 KERNELS = ("softmax_f32", "matmul_f16_nt", "histogram_i32", "prefix_sum_f32", "gather_f32")
 TARGETS = ("sm_80", "sm_90", "sm_120")
@@ -28,7 +28,7 @@ def stage(name: str, suffix: str, target: str = "sm_90", opt_level: int = 3) -> 
 def dialects(name: str, suffix: str, target: str) -> dict[str, set[str]]:
     """The operations of an artifact, by dialect."""
     found: dict[str, set[str]] = {}
-    for op in text_format.parse(stage(name, suffix, target)).walk():
+    for op in tile_ir_text_format.parse(stage(name, suffix, target)).walk():
         found.setdefault(op.name.partition(".")[0], set()).add(op.name)
     return found
 
@@ -52,7 +52,7 @@ def test_only_functions_are_left_of_tileaa(name, target):
 @pytest.mark.seed("lowering-overview", "contract-tileas")
 @pytest.mark.parametrize("name", KERNELS)
 def test_scheduled_tiles_carry_layouts(name):
-    for op in text_format.parse(stage(name, "tileas")).walk():
+    for op in tile_ir_text_format.parse(stage(name, "tileas")).walk():
         tiles = [result.type for result in op.results if result.type.name == "tensor"]
         assert all(tile.encoding.name == "cute.layout" for tile in tiles), op.name
 
@@ -80,9 +80,9 @@ def test_serialization_needs_no_tile_dialect(tmp_path):
 import sys
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 assert ".entry softmax_f32" in lower(open({str(path)!r}).read(), Job(find_target("sm_90")))
-assert not [name for name in sys.modules if name.startswith(("tileiras_build.dialects", "xdsl"))]
+assert not [name for name in sys.modules if name.startswith(("tileiras_build.ir.dialects", "xdsl"))]
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -91,7 +91,9 @@ assert not [name for name in sys.modules if name.startswith(("tileiras_build.dia
 @pytest.mark.parametrize("name", KERNELS[:2])
 def test_the_level_never_removes_a_stage(name):
     for level in range(4):
-        tileaa, tileas = (text_format.parse(stage(name, suffix, opt_level=level)) for suffix in ("tileaa", "tileas"))
+        tileaa, tileas = (
+            tile_ir_text_format.parse(stage(name, suffix, opt_level=level)) for suffix in ("tileaa", "tileas")
+        )
         assert not [op.name for op in tileaa.walk() if op.name.startswith("cuda_tile.")]
         assert not [op.name for op in tileas.walk() if op.name.startswith("nv_tileaa.") and op.name not in KEPT]
         assert b"define ptx_kernel" in stage(name, "ll", opt_level=level)
@@ -107,7 +109,7 @@ def test_the_target_selects_instructions():
 
 @pytest.mark.seed("lowering-overview", "companions-legal")
 def test_an_operation_that_no_later_pass_takes_is_named():
-    module = text_format.parse(stage("softmax_f32", "tileas"))
+    module = tile_ir_text_format.parse(stage("softmax_f32", "tileas"))
     kernel = next(op for op in module.walk() if op.name == "nv_tileaa.func")
     probe = define("cute.probe", "", "", "an operation without a conversion", pure=False).make([], [])
     block = kernel.regions[0].block
@@ -144,7 +146,7 @@ def test_what_scheduling_chose_is_what_moves_the_data(name, target, chosen, plai
 @pytest.mark.seed("lowering-overview", "kernel-spec-mirrored")
 @pytest.mark.parametrize("target", TARGETS)
 def test_kernels_say_what_they_are_for(target):
-    module = text_format.parse(stage("softmax_f32", "tileas", target))
+    module = tile_ir_text_format.parse(stage("softmax_f32", "tileas", target))
     [kernel] = [op for op in module.walk() if op.name == "nv_tileaa.func"]
     spec = kernel.attributes["nv_tileaa.target_spec"]
     assert spec == module.attributes["nv_tileaa.target_spec"] and spec.data == find_target(target).arch

@@ -9,11 +9,11 @@ from xdsl.dialects.llvm import is_compatible_type
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
-from tileiras_build.bytecode import read_module
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.core.errors import InternalError, InvalidInput
+from tileiras_build.ir.bytecode import read_module
 from tileiras_build.pipeline import opt, tileaa_to_tileas, tileas_to_ll, tilebc_to_tileaa
-from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileaa_to_tileas.convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import AttachNVVMTarget, target_of
 from tileiras_build.pipeline.tileas_to_ll.convert_cute_to_llvm import ConvertCuteAndCuteNvgpuToLLVM
@@ -22,7 +22,7 @@ from tileiras_build.pipeline.tileas_to_ll.convert_tile_as_to_llvm import Convert
 from tileiras_build.pipeline.tileas_to_ll.convert_tile_func_to_llvm import ConvertTileFuncToLLVM
 from tileiras_build.pipeline.tileas_to_ll.debug.translate_debug_info import TranslateDebugInfo
 from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
-from tileiras_build.targets import TARGETS, find_target
+from tileiras_build.target.targets import TARGETS, find_target
 
 # Each with a kernel and a target for which it has something to do.
 CONVERSIONS = {

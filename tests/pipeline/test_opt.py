@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tileiras_build.cli import main
-from tileiras_build.command_line.table import find
-from tileiras_build.errors import InvalidInput
+from tileiras_build.cli.commands import find
+from tileiras_build.cli.dispatch import main
+from tileiras_build.core.errors import InvalidInput
 from tileiras_build.pipeline.opt import PASSES, find_pass, registry, run
 from tileiras_build.pipeline.stages import STAGES
 

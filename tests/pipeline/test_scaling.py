@@ -4,12 +4,12 @@ import pytest
 
 from tests.counted import calls_of
 from tileiras_build import driver
-from tileiras_build.bytecode import disassemble
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
+from tileiras_build.ir.bytecode import disassemble
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES, between
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 VIEW = "partition_view<tile=(128), tensor_view<?xf32, strides=[1]>>"
 TILE = "tile<128xf32>"

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.stages import PACKAGE, STAGES, Stage, between, find, load, source_digest, source_files
 
 
@@ -58,5 +58,5 @@ def test_row_with_an_unknown_option_is_refused():
 
 
 def test_missing_function_is_named():
-    with pytest.raises(InternalError, match="tileiras_build.errors has no function absent"):
-        load("tileiras_build.errors:absent")
+    with pytest.raises(InternalError, match="tileiras_build.core.errors has no function absent"):
+        load("tileiras_build.core.errors:absent")

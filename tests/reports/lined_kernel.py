@@ -10,7 +10,7 @@ from tests.compiled_once import once
 from tests.examples.example_library import bytecode_of
 from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 KERNEL = "vector_add_f32"
 SOURCE = "examples/kernels/vector_add.py"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tileiras_build.files import write_files
-from tileiras_build.manifest_words import VERSION
-from tileiras_build.pipeline.manifest import render_manifest
-from tileiras_build.reports.folder import timeline_path
-from tileiras_build.reports.timeline import Span, Timeline, write_timeline
+from tileiras_build.core.file_io import write_files
+from tileiras_build.manifest.manifest_constants import VERSION
+from tileiras_build.pipeline.launch_manifest_json import render_manifest
+from tileiras_build.reports.build_timeline import Span, Timeline, write_timeline
+from tileiras_build.reports.report_paths import timeline_path
 
 FAMILIES = ("attention", "batch_matmul", "gelu", "layer_norm", "matmul", "softmax", "prefix_sum", "transpose")
 DTYPES = ("f16", "bf16", "f32", "f8e4m3", "i8")

@@ -9,13 +9,13 @@ import pytest
 
 from tests.estimated_kernel import GRID, SETTINGS, WORDS, write_vector_add
 from tests.reports.sample_report import NAMES, write_build
-from tests.reports.test_page import browser, column, data_of  # noqa: F401  (a fixture)
-from tileiras_build.cli import main
-from tileiras_build.estimate.builds import Problem, estimate_kernel
-from tileiras_build.reports.collect import Problems, read_rows, remember, values_of
-from tileiras_build.reports.export import json_text
-from tileiras_build.reports.history import NUMBERS, History
-from tileiras_build.reports.page import render_page
+from tests.reports.test_html_report import browser, column, data_of  # noqa: F401  (a fixture)
+from tileiras_build.cli.dispatch import main
+from tileiras_build.reports.build_history import NUMBERS, History
+from tileiras_build.reports.collect_rows import Problems, read_rows, remember, values_of
+from tileiras_build.reports.export_csv_json import json_text
+from tileiras_build.reports.html_report import render_page
+from tileiras_build.simulate.estimate.estimate_build import Problem, estimate_kernel
 
 KERNEL = "vector_add_f32"
 

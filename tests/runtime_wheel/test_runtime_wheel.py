@@ -14,14 +14,15 @@ from tests import fresh_environment
 from tests.compiled_once import compiled
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver import launch_case, packages, python_client, server
-from tileiras_build.references import find_faults
-from tileiras_build.sources import Package
-from tileiras_build.version import __version__
+from tileiras_build.core.code_digest import Package
+from tileiras_build.core.version import __version__
+from tileiras_build.verify import find_faults
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = tomllib.loads((ROOT / "runtime_wheel/pyproject.toml").read_text())
 COMPILERS = ("xdsl", "llvmlite", "SCons", "tileiras_build.")
-COPIED = {"errors.py", "runtime/library.py", "targets.py", "py.typed"}
+PACKAGES = {f"{name}/__init__.py" for name in ("core", "core/symbols", "launch", "manifest", "target")}
+COPIED = {"core/errors.py", "launch/runtime/kernel_library.py", "target/targets.py", "py.typed"}
 
 
 def modules() -> set[str]:
@@ -33,9 +34,12 @@ def modules() -> set[str]:
 
 
 def test_the_wheel_is_told_to_have_what_the_runtime_imports_and_no_more():
-    inner = [f"tileiras_build.runtime.{path.stem}" for path in (ROOT / "tileiras_build/runtime").glob("[!_]*.py")]
-    needed = Package().code_of(["tileiras_build.runtime", *inner]) - {"__init__.py"}
-    assert modules() == needed | {"version.py", "py.typed"}
+    inner = [
+        f"tileiras_build.launch.runtime.{path.stem}"
+        for path in (ROOT / "tileiras_build/launch/runtime").glob("[!_]*.py")
+    ]
+    needed = Package().code_of(["tileiras_build.launch.runtime", *inner]) - {"__init__.py"}
+    assert modules() == needed | {"core/version.py", "py.typed", *PACKAGES}
 
 
 def test_the_wheel_has_them_and_shares_no_file_with_the_compilers():
@@ -57,9 +61,7 @@ def test_both_wheels_have_the_projects_version():
 def test_a_clean_clone_is_asked_what_it_needs_first(tmp_path, hook):
     """pip does, in an environment of its own, before it builds anything: nothing is copied then."""
     pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
-    copied = shutil.ignore_patterns(
-        "*.egg-info", "__pycache__", "build", *SETTINGS["tool"]["tileiras-build-runtime"]["modules"]
-    )
+    copied = shutil.ignore_patterns("*.egg-info", "__pycache__", "build", "core", "launch", "manifest", "target")
     shutil.copytree(ROOT / "runtime_wheel", tmp_path / "runtime_wheel", ignore=copied)
     (tmp_path / "tileiras_build").symlink_to(ROOT / "tileiras_build")
     (tmp_path / "LICENSE").symlink_to(ROOT / "LICENSE")
@@ -112,7 +114,7 @@ def test_a_package_of_kernels_imports_it(environment, tmp_path):
 
 def test_beside_the_compiler_there_is_one_runtime(environment, tmp_path):
     """What either name gives is the same class, so that an Address of one is an Address to the other."""
-    script = "import tileiras_build_runtime as a, tileiras_build.runtime as b, tileiras_build as c\n"
+    script = "import tileiras_build_runtime as a, tileiras_build.launch.runtime as b, tileiras_build as c\n"
     script += "print(a.Address is b.Address, a.Library is b.Library, a.InvalidInput is c.InvalidInput)"
     said = environment.run([environment.python, "-c", script], tmp_path, PYTHONPATH=str(ROOT))
     assert said == "True True True\n"

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tileiras_build.packages.fatbin import Part, make_fatbin
+from tileiras_build.launch.packages.fatbin import Part, make_fatbin
+from tileiras_build.launch.runtime.library_manifest import CUBIN, PTX
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
-from tileiras_build.runtime.library_manifest import CUBIN, PTX
 
 _STORE = "ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; st.global.u32 [%d0], %r0;"
 # Registers that are all alive at once.

@@ -11,8 +11,8 @@ from importlib import import_module
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver.gpu_run import RUNNER
 from tests.strict_driver.launch_case import Told
-from tileiras_build.bytecode.export import export_kernels, list_cases, load_cases
-from tileiras_build.references import find_faults
+from tileiras_build.frontend.export_cutile import export_kernels, list_cases, load_cases
+from tileiras_build.verify import find_faults
 
 VARIANT, BLOCKS = "tail", 2  # of benchmark kernels: odd sizes; blocks or clusters of one that takes many tiles
 

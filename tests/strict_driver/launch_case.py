@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.runtime.fake_libcuda import cuda_include
+from tests.launch.runtime.fake_libcuda import cuda_include
 
 FILE = "case.json"
 

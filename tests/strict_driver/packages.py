@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tileiras_build.files import write_files
-from tileiras_build.packages.library import KernelFiles, pack_kernel, pack_library
-from tileiras_build.pipeline.manifest import render_manifest
-from tileiras_build.runtime.library_manifest import CUBIN, PTX
+from tileiras_build.core.file_io import write_files
+from tileiras_build.launch.packages.package_library import KernelFiles, pack_kernel, pack_library
+from tileiras_build.launch.runtime.library_manifest import CUBIN, PTX
+from tileiras_build.pipeline.launch_manifest_json import render_manifest
 
 NAME = "strict"
 

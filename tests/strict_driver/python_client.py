@@ -13,7 +13,7 @@ from cuda.bindings import driver as cuda
 try:
     from tileiras_build_runtime import Address, Library
 except ModuleNotFoundError:
-    from tileiras_build.runtime import Address, Library
+    from tileiras_build.launch.runtime import Address, Library
 
 
 class DeviceArray:

@@ -23,15 +23,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.compiled_once import once
-from tests.runtime.fake_libcuda import compiler, cuda_include, run
-from tileiras_build import emulator
-from tileiras_build.emulator.faults import ASSERTION
-from tileiras_build.emulator.products import BY_BLAS
-from tileiras_build.emulator.tensor_map import TensorMap
-from tileiras_build.errors import TileirasError
+from tests.launch.runtime.fake_libcuda import compiler, cuda_include, run
+from tileiras_build.core.errors import TileirasError
 from tileiras_build.pipeline import ptx_to_cubin
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import find_target
+from tileiras_build.simulate import emulator
+from tileiras_build.simulate.emulator.errors import ASSERTION
+from tileiras_build.simulate.emulator.matmul.matmul import BY_BLAS
+from tileiras_build.simulate.emulator.tensor_map import TensorMap
+from tileiras_build.target.targets import find_target
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).resolve().parents[2]
 MEMORY_BASE, MEMORY_SIZE = 0x200000000000, 1 << 32  # the file is sparse

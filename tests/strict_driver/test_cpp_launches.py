@@ -4,7 +4,7 @@ import pytest
 
 from tests.compiled_once import compiled
 from tests.examples.example_library import bytecode_of
-from tests.runtime.fake_libcuda import compiler, run
+from tests.launch.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import launch_case, packages
 from tests.strict_driver.server import StrictDriver
 

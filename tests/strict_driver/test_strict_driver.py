@@ -9,11 +9,11 @@ import pytest
 
 from tests.compiled_once import compiled, once
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
-from tests.runtime.fake_libcuda import compiler, run
+from tests.launch.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, kernels, launch_case, packages, wrong_calls
 from tests.strict_driver.server import StrictDriver
-from tileiras_build import emulator
-from tileiras_build.references import find_faults
+from tileiras_build.simulate import emulator
+from tileiras_build.verify import find_faults
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
 CLIENT = Path(__file__).with_name("python_client.py")
@@ -191,7 +191,7 @@ TILE = """
 import ctypes, sys
 from pathlib import Path
 from tests.strict_driver.wrong_calls import Gpu
-from tileiras_build.references import find_faults
+from tileiras_build.verify import find_faults
 gpu = Gpu(Path(sys.argv[1]))
 gpu.start()
 function = gpu.function("tile.cubin", "required")

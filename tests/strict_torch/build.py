@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.compiled_once import once
-from tests.runtime.fake_libcuda import compiler, cuda_include, run
+from tests.launch.runtime.fake_libcuda import compiler, cuda_include, run
 from tests.strict_driver import server
 from tests.strict_torch.process import LIBRARY, VARIABLE, Gpu
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 HERE = Path(__file__).parent
 SIZE = 64 << 30  # bytes of a GPU's memory; the file is sparse

@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _by_python(own):
     """A launch by a function that is made for its arguments, as a second one of a kind would be; it must know its own example."""
-    from tileiras_build.cutile.checks import checked
+    from tileiras_build.cutile.validate_launch import checked
 
     def launch(self, stream, grid, kernel, arguments, programmatic):
         checked(stream, grid, kernel, arguments, self.cutile.kernel_class)

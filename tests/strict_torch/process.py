@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from types import ModuleType
 
-from tileiras_build.cutile.stand_ins.imports import when_imported
+from tileiras_build.cutile.fakes.post_import_hooks import when_imported
 
 VARIABLE, LIBRARY = "STRICT_TORCH", "torch_memory.so"
 _SHARED = "/dev/shm"  # memory that no disk has to keep up with

@@ -6,9 +6,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.cutile.kept_kernels import CachedDriver
+from tests.cutile.cached_ptx import CachedDriver
 from tests.strict_torch.process import Gpu
-from tileiras_build.emulator.products import EXACTLY
+from tileiras_build.simulate.emulator.matmul.matmul import EXACTLY
 
 
 def main() -> None:

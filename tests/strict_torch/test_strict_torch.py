@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled_once import once, shared_folder
-from tests.runtime.fake_libcuda import compiler, run
+from tests.launch.runtime.fake_libcuda import compiler, run
 from tests.strict_driver.server import FLAGS, MEMORY_BASE, StrictDriver
 from tests.strict_torch.build import LIBRARY, build, environment
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from cuda.bindings import driver as cuda
 
-from tileiras_build.cutile.stand_ins import streams, torch_cuda, torch_tensors
-from tileiras_build.cutile.stand_ins.dlpack import CUDA
-from tileiras_build.targets import find_target
+from tileiras_build.cutile.fakes import streams, torch_cuda, torch_tensors
+from tileiras_build.cutile.fakes.dlpack_capsules import CUDA
+from tileiras_build.target.targets import find_target
 
 _STREAMS = 32  # that PyTorch has; asked for more it gives the first again
 _NON_BLOCKING, _DISABLE_TIMING = 1, 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import bindings_matrix as matrix
+from tools import cuda_bindings_matrix as matrix
 
 ROOT = Path(__file__).resolve().parents[2]
 

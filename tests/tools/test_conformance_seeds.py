@@ -113,7 +113,7 @@ def test_a_quote_stands_behind_the_one_before_or_says_that_it_does_not(tmp_path)
 def test_every_row_of_ours_says_what_runs_it():
     reached = read_reached()
     assert set(reached) == {(row.document, row.id) for row in read_rows() if not row.not_ours and not row.deviates}
-    assert set(reached.values()) <= set(CLASSES), "run: python tools/reach.py --rows"
+    assert set(reached.values()) <= set(CLASSES), "run: python tools/uncalled_functions.py --rows"
 
 
 def test_marks_are_found_on_functions_and_parameters(tmp_path):

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tileiras_build.bytecode.opcodes import OPCODES
-from tileiras_build.errors import TileirasError
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.ir.bytecode.opcodes import OPCODES
 from tools import coverage
 
 PAGE = coverage.PAGE.read_text()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.text_parser import parse_text
 from tools.cuda_tile_suite import ENTRY, respelled, run, units
 
 GOOD = """// RUN: cuda-tile-opt %s | FileCheck %s

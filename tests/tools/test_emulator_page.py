@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tileiras_build.emulator.isa import HANDLERS
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
+from tileiras_build.simulate.emulator.isa import HANDLERS
 from tools import emulator_page
 
 TESTS = Path(__file__).parents[1] / "emulator"

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tools import interpreters
+from tools import python_versions
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def test_versions_are_the_declared_ones():
-    versions = interpreters.declared()
+    versions = python_versions.declared()
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert required == f">={versions[0]}" and {"3.11", "3.12", "3.13", "3.14"} <= set(versions)
 
@@ -31,23 +31,23 @@ def test_the_newest_that_is_what_it_says_is_found(tmp_path, monkeypatch):
     write(tmp_path, "3.77.2", "3.77")
     newest = write(tmp_path, "3.77.10", "3.77")
     write(tmp_path, "3.77.11", "3.12")
-    assert interpreters.find("3.77", [tmp_path]) == newest
-    assert interpreters.find("3.78", [tmp_path]) is None
+    assert python_versions.find("3.77", [tmp_path]) == newest
+    assert python_versions.find("3.78", [tmp_path]) is None
 
 
 def test_a_missing_one_is_said_and_fails_nothing(tmp_path):
-    assert interpreters.outcome("3.78", None, tmp_path, ()) == ("not on this machine", True)
+    assert python_versions.outcome("3.78", None, tmp_path, ()) == ("not on this machine", True)
 
 
 @pytest.mark.parametrize("status, said", [(0, "passes"), (3, "fails (exit status 3)")])
 def test_what_the_tests_say_is_said(tmp_path, monkeypatch, status, said):
     program = write(tmp_path, "3.77.1", "3.77")
     program.write_text(f"#!/bin/sh\nexit {status}\n")
-    monkeypatch.setattr(interpreters, "environment", lambda interpreter, folder: interpreter)
-    assert interpreters.outcome("3.77", program, tmp_path, ()) == (said, status == 0)
+    monkeypatch.setattr(python_versions, "environment", lambda interpreter, folder: interpreter)
+    assert python_versions.outcome("3.77", program, tmp_path, ()) == (said, status == 0)
 
 
 def test_one_that_has_no_project_is_said(tmp_path):
     program = write(tmp_path, "3.77.1", "3.77")
     program.write_text("#!/bin/sh\nexit 4\n")
-    assert interpreters.outcome("3.77", program, tmp_path, ()) == ("cannot be installed (exit status 4)", False)
+    assert python_versions.outcome("3.77", program, tmp_path, ()) == ("cannot be installed (exit status 4)", False)

@@ -1,12 +1,12 @@
-"""tools/mutate_inputs.py: the same inputs for a seed, a few of each kind, and it notices what may not happen."""
+"""tools/fuzz_input_readers.py: the same inputs for a seed, a few of each kind, and it notices what may not happen."""
 
 import os
 
 import pytest
 
-from tileiras_build.errors import InternalError, InvalidInput
-from tools import mutate_inputs
-from tools.mutate_inputs import KINDS, Input, Kind, Seeds, check_all, check_input, plan
+from tileiras_build.core.errors import InternalError, InvalidInput
+from tools import fuzz_input_readers
+from tools.fuzz_input_readers import KINDS, Input, Kind, Seeds, check_all, check_input, plan
 
 FEW = {"tileaa": 6, "tileas": 4, "ll": 4, "ptx": 2, "cubin": 8, "build": 4}
 
@@ -61,10 +61,10 @@ FAULTS = {
 @pytest.mark.parametrize("read, said", FAULTS.values(), ids=FAULTS)
 def test_what_may_not_happen_is_noticed(read, said, seeds, tmp_path, monkeypatch):
     def through_the_command(data, folder, chance):
-        monkeypatch.setattr(mutate_inputs, "command", lambda words: _answer(read))
-        mutate_inputs.run_command("dis", "k")
+        monkeypatch.setattr(fuzz_input_readers, "command", lambda words: _answer(read))
+        fuzz_input_readers.run_command("dis", "k")
 
-    monkeypatch.setattr(mutate_inputs, "HUNG_SECONDS", 1.0)
+    monkeypatch.setattr(fuzz_input_readers, "HUNG_SECONDS", 1.0)
     monkeypatch.setitem(KINDS, "bad", Kind(lambda seeds: [b"x"], lambda data, chance: data, through_the_command, 1))
     [(one, problem)] = check_all([Input("bad", 0, 1)], seeds, tmp_path)
     assert one.kind == "bad" and said in problem
@@ -87,5 +87,5 @@ def test_a_refusal_is_no_fault(seeds, tmp_path, monkeypatch):
         print(InvalidInput("x", "bad input"))
         return 1
 
-    monkeypatch.setattr(mutate_inputs, "command", refuse)
+    monkeypatch.setattr(fuzz_input_readers, "command", refuse)
     assert list(check_all([Input("asm", 0, 1), Input("asm", 1, 1)], seeds, tmp_path)) == []

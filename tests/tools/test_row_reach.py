@@ -1,13 +1,13 @@
-"""tools/row_reach.py: what was seen to run says of each mutation whether its text was at work."""
+"""tools/seed_row_coverage.py: what was seen to run says of each mutation whether its text was at work."""
 
 from dataclasses import replace
 
 import pytest
 
-from tools.row_reach import ROOT, Evidence, Reach
 from tools.seed_mutations import Mutation, find_file, read_mutations
+from tools.seed_row_coverage import ROOT, Evidence, Reach
 
-GUARD = find_file("guard.py")
+GUARD = find_file("llvm_ir_checks.py")
 QUERIES = find_file("index_queries.py")
 IN_A_FUNCTION = Mutation("d", "r", GUARD, "if known and (need is None or target.has(need)):", "if known:")
 IN_A_TABLE = Mutation("d", "r", QUERIES, 'gpu.LaneIdOp: ("laneid"', 'gpu.LaneIdOp: ("warpsize"')
@@ -15,10 +15,10 @@ IN_A_TABLE = Mutation("d", "r", QUERIES, 'gpu.LaneIdOp: ("laneid"', 'gpu.LaneIdO
 
 def evidence(name: str) -> Evidence:
     """That a function of a module was entered."""
-    from tileiras_build.pipeline.ll_to_ptx import guard
+    from tileiras_build.pipeline.ll_to_ptx import llvm_ir_checks
     from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm import index_queries
 
-    code = getattr(guard, name, None) or getattr(index_queries, name)
+    code = getattr(llvm_ir_checks, name, None) or getattr(index_queries, name)
     return Evidence({0: code.__code__})
 
 

@@ -86,10 +86,10 @@ def test_kinds(kind, text, changed):
 def test_entries(tmp_path):
     path = tmp_path / "mutations.toml"
     path.write_text(
-        '[d]\n"a b" = { file = "guard.py", skip = "x" }\n'
-        'c = [{ file = "guard.py", swap = ["x", ", ", "y"] }, { printed = [".a", ".b"] }, { handed = ["a", ""] }]\n'
+        '[d]\n"a b" = { file = "llvm_ir_checks.py", skip = "x" }\n'
+        'c = [{ file = "llvm_ir_checks.py", swap = ["x", ", ", "y"] }, { printed = [".a", ".b"] }, { handed = ["a", ""] }]\n'
     )
-    guard = "tileiras_build/pipeline/ll_to_ptx/guard.py"
+    guard = "tileiras_build/pipeline/ll_to_ptx/llvm_ir_checks.py"
     first, second, third, printed, handed = read_mutations(path)
     assert (first, second) == tuple(Mutation("d", row, guard, "x", "pass") for row in "ab")
     assert third == Mutation("d", "c", guard, "x, y", "y, x")
@@ -97,7 +97,7 @@ def test_entries(tmp_path):
 
 
 def test_files_are_named_by_the_end_of_their_path():
-    assert find_file("guard.py") == "tileiras_build/pipeline/ll_to_ptx/guard.py"
+    assert find_file("llvm_ir_checks.py") == "tileiras_build/pipeline/ll_to_ptx/llvm_ir_checks.py"
     for end in ("passes.py", "none.py"):
         with pytest.raises(ValueError, match="files of the package"):
             find_file(end)

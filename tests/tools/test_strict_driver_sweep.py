@@ -7,7 +7,7 @@ import pytest
 
 from tests.strict_driver import gpu_run, kernels
 from tests.tools.test_bindings_matrix import _package
-from tools import bindings_matrix
+from tools import cuda_bindings_matrix
 from tools import strict_driver as sweep
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
@@ -60,8 +60,8 @@ def test_each_version_of_the_bindings_is_imported(tmp_path, monkeypatch):
         ("ptx", "1.0"),
     ]
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    environment = bindings_matrix.path_with(tmp_path / "1.0", os.environ)
-    assert bindings_matrix.installed_version(environment) == "1.0"
+    environment = cuda_bindings_matrix.path_with(tmp_path / "1.0", os.environ)
+    assert cuda_bindings_matrix.installed_version(environment) == "1.0"
 
 
 def test_an_unknown_caller_is_refused(capsys):

@@ -1,4 +1,4 @@
-"""tools/sync_mutations.py: what it changes, and that it tells what the emulator notices from what it does not."""
+"""tools/mutate_synchronization.py: what it changes, and that it tells what the emulator notices from what it does not."""
 
 from types import SimpleNamespace
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned
-from tileiras_build.interpreter.inputs import Inputs
-from tools import sync_mutations
-from tools.sync_mutations import UNNOTICED, Subject, mutations_of, prepared
+from tileiras_build.simulate.interpreter.derive_inputs import Inputs
+from tools import mutate_synchronization
+from tools.mutate_synchronization import UNNOTICED, Subject, mutations_of, prepared
 
 TEXT = """mbarrier.init.shared::cta.b64 [%r1], 2;
 fence.proxy.async.shared::cta;
@@ -82,10 +82,10 @@ def test_what_is_needed_is_noticed_and_what_is_not_is_told(monkeypatch):
         launch()
         return [inputs.buffers[0].bytes.copy()]
 
-    monkeypatch.setattr(sync_mutations, "run_compiled", run)
+    monkeypatch.setattr(mutate_synchronization, "run_compiled", run)
     made = subject()
-    wanted = sync_mutations._run(made.ptx, made.manifest, made.entry, made.inputs)
+    wanted = mutate_synchronization._run(made.ptx, made.manifest, made.entry, made.inputs)
     assert wanted[0].view(np.uint32).tolist() == [thread ^ 33 for thread in range(64)]
-    verdicts = dict(sync_mutations.try_all(Subject(made.ptx, {}, "k", made.inputs, wanted), ["drop"], 1))
+    verdicts = dict(mutate_synchronization.try_all(Subject(made.ptx, {}, "k", made.inputs, wanted), ["drop"], 1))
     first, second = verdicts.values()
     assert first.startswith("race: race on shared byte") and second == UNNOTICED

@@ -30,35 +30,35 @@ def enable(target: str | None = None, *, device: str = "gpu", **options: Any) ->
     Called again, it takes the place of what was enabled before. Raises Unsupported[cutile-version] for a cuda-tile that is not known, InvalidInput[cutile-missing]
     without any, InvalidInput[option-value] for a number that ``TUNING`` does not allow, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
     """
-    from . import patching, session
+    from . import monkeypatch_cutile, session
 
     made = session.open_session(target, device, options)
-    patching.take_over(made)
+    monkeypatch_cutile.take_over(made)
     return made
 
 
 def disable() -> None:
     """Give cuTile its own functions back; nothing happens where they are its own."""
-    from . import patching
+    from . import monkeypatch_cutile
 
-    patching.give_back()
+    monkeypatch_cutile.give_back()
 
 
 def is_enabled() -> bool:
     """Whether cuTile's kernels are compiled and launched here."""
-    from . import patching
+    from . import monkeypatch_cutile
 
-    return patching.current() is not None
+    return monkeypatch_cutile.current() is not None
 
 
 @contextmanager
 def enabled(target: str | None = None, *, device: str = "gpu", **options: Any) -> Iterator[Session]:
     """``enable`` for a ``with`` statement; at its end, what was before is again."""
-    from . import patching
+    from . import monkeypatch_cutile
 
-    before = patching.current()
+    before = monkeypatch_cutile.current()
     made = enable(target, device=device, **options)
     try:
         yield made
     finally:
-        patching.restore(before)
+        monkeypatch_cutile.restore(before)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..emulator import Counters
-from ..emulator.counting import KINDS
-from ..files import write_files
-from ..terminal import table_text
-from .reports import name_of
+from ..core.file_io import write_files
+from ..core.terminal import table_text
+from ..simulate.emulator import Counters
+from ..simulate.emulator.performance_counters import KINDS
+from .kernel_fault_report import name_of
 
 if TYPE_CHECKING:
-    from .compiled import Compiled
+    from .compiled_kernel_cache import Compiled
 
 COLUMNS = (
     "kernel", "launches", "blocks", "instructions", "tensor operations", "global bytes", "sectors/request",
@@ -35,7 +35,7 @@ class Row:
     counters: Counters = field(default_factory=Counters)
 
     def numbers(self) -> dict[str, object]:
-        """As JSON has it; ``emulator/counting.py`` says what is counted."""
+        """As JSON has it; ``simulate/emulator/performance_counters.py`` says what is counted."""
         counts = self.counters
         return {
             "kernel": name_of(self.entry),

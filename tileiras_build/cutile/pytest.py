@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ..errors import TileirasError
-from .settings import LAUNCH, TUNE, Settings
+from ..core.errors import TileirasError
+from .run_settings import LAUNCH, TUNE, Settings
 
 _running = ExitStack()
 
@@ -62,7 +62,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def _enable(options: Any) -> None:
     from . import enabled
-    from .inherit import inherited
+    from .child_processes import inherited
 
     sm = options.tile_sm if options.tile_device == "cpu" else None
     limit, tune = options.tile_time_limit, options.tile_tune

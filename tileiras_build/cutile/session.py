@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..pipeline.tuning import BY_NAME, read_tuning
-from .arguments import Value, flatten, host_array, unknown_elements
-from .checks import checked
-from .compiled import Compiled, Compiler
+from ..pipeline.tuning_parameters import BY_NAME, read_tuning
+from .compiled_kernel_cache import Compiled, Compiler
+from .cuda_tile_versions import Cutile
 from .devices import Device, open_device
-from .launch_shim import LaunchShim, install
-from .launching import KEPT
-from .native import PROGRAMMATIC, Miss, Native, NotNative, is_native
-from .versions import Cutile
+from .driver_hook import LaunchShim, install
+from .flatten_arguments import Value, flatten, host_array, unknown_elements
+from .launch_hook import KEPT
+from .native_launcher import PROGRAMMATIC, Miss, Native, NotNative, is_native
+from .validate_launch import checked
 
 if TYPE_CHECKING:
     from .devices import Fast

@@ -4,6 +4,6 @@ Only the search is imported here: build scripts ask where the file is and need n
 ``library`` (taking the file apart), ``closures`` (cutting what functions need) and ``link``.
 """
 
-from .find import DEFAULT_NAME, find_libdevice
+from .locate_libdevice import DEFAULT_NAME, find_libdevice
 
 __all__ = ["DEFAULT_NAME", "find_libdevice"]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from ..errors import InternalError, InvalidInput
-from ..names import LIBDEVICE_PREFIX
-from .blob import Blob
-from .closures import ClosureStore, CutLibrary, exported, is_cut, unresolved
-from .find import find_libdevice
+from ..core.errors import InternalError, InvalidInput
+from ..core.symbols.symbol_names import LIBDEVICE_PREFIX
+from .bitcode_closures import ClosureStore, CutLibrary, exported, is_cut, unresolved
+from .blob_linked_lib import Blob
+from .locate_libdevice import find_libdevice
 
 _STORES: dict[tuple, ClosureStore | CutLibrary] = {}
 

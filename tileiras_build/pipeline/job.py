@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidInput
-from .tuning import EXP2_POLYNOMIAL, FP8_SUM_K, PERSISTENT, TILE_GROUP, TUNING
+from ..core.errors import InvalidInput
+from .tuning_parameters import EXP2_POLYNOMIAL, FP8_SUM_K, PERSISTENT, TILE_GROUP, TUNING
 
 if TYPE_CHECKING:
-    from ..targets import Target
+    from ..target.targets import Target
 
 # What can make the PTX: LLVM's back end, or NVIDIA's library.
 SERIALIZERS = ("nvptx", "libnvvm")

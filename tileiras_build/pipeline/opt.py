@@ -12,17 +12,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 
-from ..book.serializers import read_level
-from ..dialects.mlir_text import parse_checked
-from ..errors import InternalError, InvalidInput, Location, one_of
-from ..files import read_file
-from ..targets import find_target, target_of_options
-from . import text_format
-from .contracts import EdgePass, run_passes
+from ..core.errors import InternalError, InvalidInput, Location, one_of
+from ..core.file_io import read_file
+from ..ir.casting import expect
+from ..ir.dialects.checked_mlir_parser import parse_checked
+from ..target.isa.serializer_options import read_level
+from ..target.targets import find_target, target_of_options
+from . import tile_ir_text_format
 from .job import Job, check_debug
-from .shared.accessors import expect
+from .pass_manager import EdgePass, run_passes
 from .stages import STAGES, load
-from .text_files import decode
+from .text_encoding import decode
 
 _TILEAS_TO_LL = "tileiras_build.pipeline.tileas_to_ll"
 _NVVM = f"{_TILEAS_TO_LL}.convert_nvgpu_and_gpu_to_nvvm"
@@ -39,20 +39,20 @@ PASSES: dict[str, str] = {
 }
 
 # Dialects of MLIR, beside those of the text artifacts; a name of both is ours.
-DIALECTS: dict[str, str] = text_format.DIALECTS | {
-    "arith": "tileiras_build.dialects.arith_ext:Arith",
+DIALECTS: dict[str, str] = tile_ir_text_format.DIALECTS | {
+    "arith": "tileiras_build.ir.dialects.arith_ext:Arith",
     "cf": "xdsl.dialects.cf:Cf",
-    "memref": "tileiras_build.dialects.memref_ext:MemRef",
-    "vector": "tileiras_build.dialects.vector_ext:Vector",
-    "math": "tileiras_build.dialects.math_ext:Math",
-    "gpu": "tileiras_build.dialects.gpu_ext:GPU",
-    "llvm": "tileiras_build.dialects.llvm_ext:LLVM",
-    "nvvm": "tileiras_build.dialects.nvvm:NVVM",
-    "nvgpu": "tileiras_build.dialects.nvgpu:NVGPU",
-    "cute": "tileiras_build.dialects.cute.algebra:CuteAlgebra",
-    "cute_nvgpu": "tileiras_build.dialects.cute_nvgpu:CuteNvgpu",
-    "cutlass": "tileiras_build.dialects.cutlass:Cutlass",
-    "debuginfo": "tileiras_build.dialects.debuginfo:DebugInfo",
+    "memref": "tileiras_build.ir.dialects.memref_ext:MemRef",
+    "vector": "tileiras_build.ir.dialects.vector_ext:Vector",
+    "math": "tileiras_build.ir.dialects.math_ext:Math",
+    "gpu": "tileiras_build.ir.dialects.gpu_ext:GPU",
+    "llvm": "tileiras_build.ir.dialects.llvm_ext:LLVM",
+    "nvvm": "tileiras_build.ir.dialects.nvvm:NVVM",
+    "nvgpu": "tileiras_build.ir.dialects.nvgpu:NVGPU",
+    "cute": "tileiras_build.ir.dialects.cute.dialect:CuteAlgebra",
+    "cute_nvgpu": "tileiras_build.ir.dialects.cute_nvgpu:CuteNvgpu",
+    "cutlass": "tileiras_build.ir.dialects.cutlass:Cutlass",
+    "debuginfo": "tileiras_build.ir.dialects.debuginfo:DebugInfo",
 }
 DEFAULT_TARGET = "90"
 # Text with these is a text artifact: there arith and math work on tiles. A module's facts and the places of its source
@@ -102,10 +102,10 @@ def find_pass(name: str) -> type[EdgePass]:
 def parse_module(text: str, name: str | None = None) -> ModuleOp:
     """The verified module that MLIR text holds; raises InvalidInput with the line and column."""
     if _TILES.search(text):
-        return text_format.parse(text.encode(), name)
-    parser = text_format.StringParser
+        return tile_ir_text_format.parse(text.encode(), name)
+    parser = tile_ir_text_format.StringParser
     module = parse_checked(lambda: parser(context(), text, name or "<input>"), parser.parse_module, text, name)
-    text_format.verify_given(module, name)
+    tile_ir_text_format.verify_given(module, name)
     return module
 
 
@@ -116,7 +116,7 @@ def run(
 
     ``job`` has all options at once, instead of ``sm``.
     """
-    return text_format.render(transform(text, passes, job or Job(find_target(sm)), name)).decode()
+    return tile_ir_text_format.render(transform(text, passes, job or Job(find_target(sm)), name)).decode()
 
 
 def transform(text: str, passes: Sequence[str], job: Job, name: str | None = None) -> ModuleOp:
@@ -142,7 +142,7 @@ def run_file(options: argparse.Namespace) -> None:
     text, job = decode(data, options.file), job_of(options)
     try:
         module = transform(text, options.passes, job, options.file)
-        result = llvm_ir(module, job) if options.ll else text_format.render(module).decode()
+        result = llvm_ir(module, job) if options.ll else tile_ir_text_format.render(module).decode()
     except InternalError as error:
         raise _blame_text(error, options.file) from error
     sys.stdout.write(result)

@@ -18,21 +18,28 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InternalError, InvalidInput, one_of
-from ..sources import PACKAGE, Package, installed, library_version
+from ..core.code_digest import PACKAGE, Package, installed, library_version
+from ..core.errors import InternalError, InvalidInput, one_of
 from .job import Job
 
 if TYPE_CHECKING:
-    from .contracts import EdgePass
+    from .pass_manager import EdgePass
 
-_IR_TEXT = "tileiras_build.pipeline.text_format"
-_TEXT = "tileiras_build.pipeline.text_files"
-_MANIFEST = "tileiras_build.pipeline.manifest"
+_IR_TEXT = "tileiras_build.pipeline.tile_ir_text_format"
+_TEXT = "tileiras_build.pipeline.text_encoding"
+_MANIFEST = "tileiras_build.pipeline.launch_manifest_json"
 _PTX = "tileiras_build.pipeline.ll_to_ptx"
 # What takes an artifact through its edge, and what it asks, besides the code of the edge itself.
 _RUN = (
-    *("driver.py", "errors.py", "files.py", "knobs.py", "limits.py", "sources.py", "targets.py"),
-    *("pipeline/job.py", "pipeline/stages.py"),
+    *(
+        "driver.py",
+        "core/code_digest.py",
+        "core/errors.py",
+        "core/file_io.py",
+        "core/knobs.py",
+        "core/system_limits.py",
+    ),
+    *("pipeline/job.py", "pipeline/stages.py", "target/targets.py"),
 )
 _IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 
@@ -116,11 +123,11 @@ class Stage:
 TILEBC = Stage(
     ".tilebc",
     "Tile IR bytecode, one kernel per file",
-    "tileiras_build.bytecode.export:export_kernels",
-    parse="tileiras_build.bytecode.reader:read_module",
+    "tileiras_build.frontend.export_cutile:export_kernels",
+    parse="tileiras_build.ir.bytecode.reader:read_module",
     render=None,
-    modules=("tileiras_build.cases",),  # which kernel files import
-    sources=("pipeline/stages.py", "scons_tool/exports.py", "sources.py"),
+    modules=("tileiras_build.frontend.kernel_case_api",),  # which kernel files import
+    sources=("pipeline/stages.py", "build/export_step.py", "core/code_digest.py"),
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )
 

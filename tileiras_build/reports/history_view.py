@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..units import size_text
-from .history import NUMBERS, History, Kept, Values
+from ..core.byte_sizes import size_text
+from .build_history import NUMBERS, History, Kept, Values
 
 WIDTH, HEIGHT = 110, 26  # of a line's picture
 _MARGIN = 3

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..files import read_stored
-from ..units import size_text
-from .collect import Built
-from .facts import Facts, Inputs
+from ..core.byte_sizes import size_text
+from ..core.file_io import read_stored
+from .artifact_details import Facts, Inputs
+from .collect_rows import Built
 from .history_view import HistoryView
-from .references import interpreted
-from .remarks import Remark
+from .optimization_remarks import Remark
 from .source_files import Source, SourceFiles
-from .stage_texts import Line, read_lines
+from .stage_listings import Line, read_lines
+from .verification_results import interpreted
 
 TITLES = {
     "tilebc": "bytecode (MLIR)",

@@ -14,19 +14,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 try:
-    from tileiras_build import errors as _errors
-    from tileiras_build import runtime as _runtime
+    from tileiras_build.core import errors as _errors
+    from tileiras_build.launch import runtime as _runtime
 except ModuleNotFoundError as _missing:
     if _missing.name != "tileiras_build":
         raise
-    from . import errors as _errors
-    from . import runtime as _runtime
+    from .core import errors as _errors
+    from .launch import runtime as _runtime
 
-from .version import __version__
+from .core.version import __version__
 
 if TYPE_CHECKING:
-    from .errors import InvalidInput, TileirasError, Unsupported
-    from .runtime import Address, Kernel, Library
+    from .core.errors import InvalidInput, TileirasError, Unsupported
+    from .launch.runtime import Address, Kernel, Library
 
 __all__ = ["Address", "InvalidInput", "Kernel", "Library", "TileirasError", "Unsupported", "__version__"]
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tileiras_build.pipeline.analysis.axis_info import MOST, AxisAnalysis, power_of_two
-from tileiras_build.pipeline.text_format import parse
+from tileiras_build.pipeline.tile_ir_text_format import parse
 
 HEAD = """nv_tileaa.func @k {
 ^bb0(%i: i32, %n: i32, %p: !nv_tileaa.ptr<f32>):

@@ -7,9 +7,9 @@ import pytest
 
 from tests.pipeline.ll_to_ptx.test_llvm_passes import optimized
 from tests.pipeline.ll_to_ptx.test_ptx_text import GLOBAL, kernel, lower
-from tileiras_build import emulator
-from tileiras_build.errors import TileirasError
+from tileiras_build.core.errors import TileirasError
 from tileiras_build.pipeline.ll_to_ptx import compile_module
+from tileiras_build.simulate import emulator
 
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 CAST = f"""  %g = addrspacecast {GLOBAL} %p to ptr

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.meta.import_graph import PACKAGE
-from tileiras_build.bytecode.export import export_kernels
 from tileiras_build.driver import compile
+from tileiras_build.frontend.export_cutile import export_kernels
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import compile_module
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 JOB = Job(TARGETS["sm_90"])
 EXAMPLES = PACKAGE.parent / "examples" / "kernels"

@@ -8,12 +8,12 @@ from tests.compiled_once import compiled
 from tests.examples.example_library import bytecode_of
 from tests.pipeline.ll_to_ptx.test_llvm_passes import optimized
 from tests.pipeline.ll_to_ptx.test_ptx_text import GLOBAL, kernel, lower
-from tileiras_build.book.serializers import LEVELS, TRIPLE
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx import compile_module, passes
-from tileiras_build.pipeline.ll_to_ptx.machine import data_layout
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.ll_to_ptx import compile_module, llvm_passes
+from tileiras_build.pipeline.ll_to_ptx.target_machine import data_layout
+from tileiras_build.target.isa.serializer_options import LEVELS, TRIPLE
+from tileiras_build.target.targets import TARGETS
 
 SM90 = TARGETS["sm_90"]
 
@@ -95,7 +95,7 @@ def test_what_each_pass_is_for(name):
 @pytest.mark.seed("nvptx-bring-up", "pipeline-shape")
 @pytest.mark.parametrize("level", LEVELS)
 def test_passes_run_in_the_order_of_their_level(level, monkeypatch):
-    added, create = [], passes.llvm.create_new_module_pass_manager
+    added, create = [], llvm_passes.llvm.create_new_module_pass_manager
 
     class Recording:
         def __init__(self, manager):
@@ -107,7 +107,7 @@ def test_passes_run_in_the_order_of_their_level(level, monkeypatch):
                 return found
             return lambda *more: added.append(name[4:-5]) or found(*more)
 
-    monkeypatch.setattr(passes.llvm, "create_new_module_pass_manager", lambda: Recording(create()))
+    monkeypatch.setattr(llvm_passes.llvm, "create_new_module_pass_manager", lambda: Recording(create()))
     optimized(kernel(f"  store i32 %i, {GLOBAL} %p"), level)
     assert tuple(added) == LEVELS[level].passes
     assert added[0] == "always_inliner" and added[-1] == "global_dead_code_eliminate"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tileiras_build.errors import InvalidInput, TileirasError, Unsupported
+from tileiras_build.core.errors import InvalidInput, TileirasError, Unsupported
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 
 def kernel(attributes: str, tail: str = "") -> str:

@@ -5,12 +5,12 @@ import mmap
 import pytest
 
 from tileiras_build.libdevice import find_libdevice
-from tileiras_build.libdevice.closures import is_cut
+from tileiras_build.libdevice.bitcode_closures import is_cut
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.cut_libdevice import cut
 from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice, label_of, request_of
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 NOTE = '!tileiras.libdevice = !{!0}\n!0 = !{!"libdevice.10.bc"}\n'
 MODULE = """

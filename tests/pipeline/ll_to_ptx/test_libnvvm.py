@@ -6,15 +6,15 @@ import pytest
 from cuda import pathfinder
 
 from tests.pipeline.ll_to_ptx.line_table import LINES
-from tileiras_build.book.serializers import flags_for
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import libnvvm
 from tileiras_build.pipeline.ll_to_ptx.compile_module import libnvvm_options
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
-from tileiras_build.pipeline.serialization import Serialization
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.serialization_target import Serialization
+from tileiras_build.target.isa.serializer_options import flags_for
+from tileiras_build.target.targets import TARGETS
 
 MODERN = [name for name, target in TARGETS.items() if target.number >= 100]
 MODULE = """

@@ -8,7 +8,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
 from tileiras_build.pipeline.ll_to_ptx.line_directives import MARK, LineDirectives, drop_labels
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 # k calls outer at lines 3 and 4, which calls inner (of another file) at line 22.
 MODULE = r"""

@@ -6,12 +6,12 @@ import re
 import pytest
 
 from tests.pipeline.ll_to_ptx.line_table import LINES
-from tileiras_build.book.serializers import LEVELS
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.isa.serializer_options import LEVELS
+from tileiras_build.target.targets import TARGETS
 
 SM80, SM90 = TARGETS["sm_80"], TARGETS["sm_90"]
 MATH = """

@@ -1,17 +1,17 @@
-"""ll_to_ptx/passes.py: six levels, what they keep, and the refusals that come before any pass manager."""
+"""ll_to_ptx/llvm_passes.py: six levels, what they keep, and the refusals that come before any pass manager."""
 
 import re
 
 import llvmlite.binding as llvm
 import pytest
 
-from tileiras_build.book.serializers import LEVELS
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, data_layout, library_machine, machine
-from tileiras_build.pipeline.ll_to_ptx.passes import MOST_LOOPS, _has_many_loops, run_passes
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.ll_to_ptx.llvm_passes import MOST_LOOPS, _has_many_loops, run_passes
+from tileiras_build.pipeline.ll_to_ptx.target_machine import TRIPLE, data_layout, library_machine, machine
+from tileiras_build.target.isa.serializer_options import LEVELS
+from tileiras_build.target.targets import TARGETS
 
 JOB = Job(TARGETS["sm_90"])
 KERNEL = """

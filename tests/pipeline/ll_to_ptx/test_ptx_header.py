@@ -2,11 +2,11 @@
 
 import pytest
 
-from tileiras_build.errors import InternalError
+from tileiras_build.core.errors import InternalError
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.ptx_header import fix_header
-from tileiras_build.pipeline.serialization import Serialization
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.serialization_target import Serialization
+from tileiras_build.target.targets import TARGETS
 
 BODY = "\n.visible .entry k()\n{\n\tcvt.rn.bf16x2.e4m3x2 \t%r1, %rs1;\n\tret;\n}\n"
 

@@ -8,9 +8,9 @@ import pytest
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import compile_module
-from tileiras_build.pipeline.ll_to_ptx.machine import machine_for
+from tileiras_build.pipeline.ll_to_ptx.target_machine import machine_for
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 SM90 = TARGETS["sm_90"]
 GLOBAL = "ptr addrspace(1)"

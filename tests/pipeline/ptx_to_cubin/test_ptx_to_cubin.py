@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.core.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import manifest_comment
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas, lower, read_cubin, run_ptxas
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.targets import TARGETS
 
 SM90 = TARGETS["sm_90"]
 MANIFEST = {"version": 1, "target": "sm_90a", "kernels": {"k": {"threads_per_cta": 128}}}

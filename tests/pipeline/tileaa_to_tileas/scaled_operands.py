@@ -6,10 +6,10 @@ import ml_dtypes
 import numpy as np
 
 from tests.emulated_kernels import aligned, cases, compiled, run
-from tileiras_build import emulator
-from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.frontend.export_cutile import pack_arguments
+from tileiras_build.simulate import emulator
 
-KERNELS = Path(__file__).with_name("scaled_products.py")
+KERNELS = Path(__file__).with_name("block_scaled_dots.py")
 PARAMETERS = 5  # of a matrix: its address, lengths and strides
 SIGNED = ("fp4_signed_scales",)
 

@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.bytecode.export import Array, Case, Scalar
+from tileiras_build.frontend.export_cutile import Array, Case, Scalar
 
 ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import cases, compiled, run, scheduled_case
-from tileiras_build.checkers.pipelines import check_pipelines
-from tileiras_build.checkers.tma_stores import check_tma_stores
-from tileiras_build.errors import InternalError
+from tileiras_build.core.errors import InternalError
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.tma_stores import check_tma_stores
 
-KERNELS = Path(__file__).with_name("branching_products.py")
+KERNELS = Path(__file__).with_name("dots_in_branches.py")
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 FETCHING = SMS[1:]
 BEFORE = 9  # what the result holds before

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, cases, compiled, disassembled
-from tileiras_build import emulator
-from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.driver import lower
-from tileiras_build.emulator import EmulatorFault
+from tileiras_build.frontend.export_cutile import pack_arguments
+from tileiras_build.manifest.ptx_manifest import manifest_of_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.metadata import manifest_of_ptx
-from tileiras_build.targets import TARGETS
+from tileiras_build.simulate import emulator
+from tileiras_build.simulate.emulator import EmulatorFault
+from tileiras_build.target.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("clustered.py")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, compiled, run
-from tileiras_build.checkers.pipelines import check_pipelines
-from tileiras_build.pipeline.text_format import parse
+from tileiras_build.pipeline.tile_ir_text_format import parse
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
 
-KERNELS = Path(__file__).with_name("overlapped_products.py")
+KERNELS = Path(__file__).with_name("rotated_dots.py")
 IN_SHARED_MEMORY = ("weighted", "weighted_wide", "squared_persistent", "in_two_loops", "of_two_widths", "crowded_sum")
 
 

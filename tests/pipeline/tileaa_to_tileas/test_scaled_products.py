@@ -8,17 +8,18 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.emulated_kernels import aligned, assembled, compiled, scheduled_case
 from tests.pipeline.tileaa_to_tileas.scaled_operands import KERNELS, expected, operands, padded, run_any, sizes
-from tileiras_build import compile, emulator
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
-from tileiras_build.checkers.pipelines import check_pipelines
-from tileiras_build.checkers.rings import check_rings
-from tileiras_build.element_types import ELEMENT_TYPES
-from tileiras_build.errors import InternalError
-from tileiras_build.pipeline.shared.accessors import row
-from tileiras_build.pipeline.text_format import parse
-from tileiras_build.reports import sass
-from tileiras_build.targets import TARGETS
+from tileiras_build import compile
+from tileiras_build.core.errors import InternalError
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
+from tileiras_build.ir.casting import row
+from tileiras_build.pipeline.tile_ir_text_format import parse
+from tileiras_build.pipeline.verifiers.cp_async_buffers import check_rings
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.simulate import emulator
+from tileiras_build.target import sass_listing
+from tileiras_build.target.element_types import ELEMENT_TYPES
+from tileiras_build.target.targets import TARGETS
 
 BLOCK_SCALE = {
     "e4m3": "kind::mxf8f6f4",
@@ -255,9 +256,9 @@ def test_a_scale_that_is_no_number(name, sm):
 def test_the_assembler_takes_it(name, sm):
     """A product of scaled blocks is one instruction there, too."""
     artifacts = assembled(KERNELS, name, sm)
-    [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
+    [listing] = sass_listing.read_listings(sass_listing.disassemble(artifacts.cubin))
     assert listing.count("QMMA", "OMMA", "UTCQMMA", "UTCOMMA") >= 2 and not listing.count(
-        *sass.SPILL, "HMMA", "UTCHMMA"
+        *sass_listing.SPILL, "HMMA", "UTCHMMA"
     )
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import compiled, run, scheduled_case
-from tileiras_build.checkers.pipelines import check_pipelines
-from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.pipeline.verifiers.mbarrier_pipelines import check_pipelines
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
 
-KERNELS = Path(__file__).with_name("overlapped_products.py")
+KERNELS = Path(__file__).with_name("rotated_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 
 

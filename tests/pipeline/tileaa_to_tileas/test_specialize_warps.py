@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import assembled, cases, compiled, run, scheduled_case
-from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.driver import lower
-from tileiras_build.emulator import Counters
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import TARGETS
+from tileiras_build.pipeline.verifiers.shared_memory_allocation import check_scratch
+from tileiras_build.simulate.emulator import Counters
+from tileiras_build.target.targets import TARGETS
 
-KERNELS = Path(__file__).with_name("fetched_products.py")
+KERNELS = Path(__file__).with_name("tma_dots.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 WGMMA, TCGEN05, MMA = "wgmma.mma_async", "tcgen05.mma", "mma.sync"
 # The instruction of each product on sm_90 and on sm_100; sm_120 has mma.sync alone. wgmma takes one operand of bytes

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned
-from tileiras_build import compile, emulator
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
+from tileiras_build import compile
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
+from tileiras_build.simulate import emulator
 
 TILE, ROWS = 16, 64
 

@@ -1,10 +1,10 @@
 """Run passes over MLIR text, as ``tileiras-build opt`` does, and look at what comes out."""
 
-from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import find_pass, parse_module
-from tileiras_build.pipeline.text_format import render
-from tileiras_build.targets import find_target
+from tileiras_build.pipeline.pass_manager import run_passes
+from tileiras_build.pipeline.tile_ir_text_format import render
+from tileiras_build.target.targets import find_target
 
 
 def job(target: str = "sm_90", **options) -> Job:

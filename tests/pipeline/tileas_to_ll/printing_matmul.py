@@ -7,14 +7,14 @@ from xdsl.ir import Block, Operation
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
-from tileiras_build.dialects import arith
-from tileiras_build.pipeline import text_format
-from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.ir.dialects import arith
+from tileiras_build.pipeline import tile_ir_text_format
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.convert_tile_as_to_llvm import ConvertTileASToLLVM
 from tileiras_build.pipeline.tileas_to_ll.decompose_prints import PrintOp
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 JOB = Job(find_target("sm_80"))
 CONVERSION = PASSES.index(ConvertTileASToLLVM)
@@ -27,7 +27,7 @@ def _text() -> bytes:
 
 def scheduled() -> ModuleOp:
     """The module as the edge takes it."""
-    made = text_format.parse(_text())
+    made = tile_ir_text_format.parse(_text())
     block = body_of(made)
     number = next(op for op in block.ops if op.name == "nv_tileas.get_program_id").results[0]
     narrow = arith.TruncIOp.make([number], [i8])

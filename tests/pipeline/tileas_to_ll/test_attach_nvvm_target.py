@@ -3,15 +3,15 @@
 import pytest
 
 from tests.pipeline.tileas_to_ll.modules import after, job, only
-from tileiras_build.book.serializers import TRIPLE
-from tileiras_build.errors import InternalError, InvalidInput
-from tileiras_build.pipeline.ll_to_ptx.machine import data_layout
-from tileiras_build.pipeline.ll_to_ptx.metadata import read_serialization
+from tileiras_build.core.errors import InternalError, InvalidInput
+from tileiras_build.pipeline.ll_to_ptx.embedded_metadata import read_serialization
+from tileiras_build.pipeline.ll_to_ptx.target_machine import data_layout
 from tileiras_build.pipeline.opt import parse_module
-from tileiras_build.pipeline.serialization import NOTE
+from tileiras_build.pipeline.serialization_target import NOTE
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import check_serializable, target_of
 from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
-from tileiras_build.targets import TARGETS
+from tileiras_build.target.isa.serializer_options import TRIPLE
+from tileiras_build.target.targets import TARGETS
 
 LLVM_KERNEL = "llvm.func @k() attributes {nvvm.kernel} { llvm.return }"
 PASS = "nv-tile-ir-convert-target-to-nvvm"

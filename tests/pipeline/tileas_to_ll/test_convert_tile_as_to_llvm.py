@@ -11,14 +11,14 @@ from tests.pipeline.tileas_to_ll.printing_matmul import (
     first,
     scheduled,
 )
-from tileiras_build.dialects.definition import define
-from tileiras_build.errors import InternalError
+from tileiras_build.core.errors import InternalError
+from tileiras_build.ir.dialects.op_definition import define
 from tileiras_build.pipeline import tileas_to_ll
-from tileiras_build.pipeline.contracts import run_passes
-from tileiras_build.pipeline.shared.llvm_types import I32
+from tileiras_build.pipeline.common.llvm_types import I32
+from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.decompose_prints import VARARGS
-from tileiras_build.pipeline.tileas_to_ll.emission.builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.instruction_builder import Builder
 from tileiras_build.pipeline.tileas_to_ll.emission.kernel_emitter import Late, LateValue, taken
 
 THREAD = ("builtin.", "cute_nvgpu.", "gpu.", "llvm.", "math.", "nvgpu.", "nvvm.")

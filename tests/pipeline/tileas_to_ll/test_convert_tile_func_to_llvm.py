@@ -11,8 +11,8 @@ from xdsl.dialects.llvm import GlobalOp
 from tests.examples.example_library import bytecode_of
 from tests.pipeline.tileas_to_ll.modules import after, job, named, only
 from tileiras_build import driver
-from tileiras_build.dialects.nv_tileaa.kernel_spec import KernelSpecAttr
-from tileiras_build.errors import InternalError, InvalidInput, Unsupported
+from tileiras_build.core.errors import InternalError, InvalidInput, Unsupported
+from tileiras_build.ir.dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.stages import STAGES
 

@@ -10,8 +10,8 @@ from tests import compiled_once
 from tests.examples.example_library import CASES, FILE_OF, FOLDER, bytecode_of, inputs_of, launch
 from tests.pipeline.tileas_to_ll.dwarf import entries, sections
 from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
-from tileiras_build.errors import InvalidInput
-from tileiras_build.references import find_faults
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.verify import find_faults
 
 KERNELS = ("vector_add_f32", "gelu_erf_bf16", "softmax_f32", "matmul_f16_nt")
 TARGETS = ("sm_80", "sm_90", "sm_120")

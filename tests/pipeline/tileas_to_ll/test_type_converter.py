@@ -5,8 +5,8 @@ from xdsl.dialects.builtin import IntegerType, UnrealizedConversionCastOp, i32, 
 from xdsl.parser import Parser
 
 from tests.pipeline.tileas_to_ll.modules import after, only
-from tileiras_build.dialects.nv_tileaa.types import MemRefType, TiledViewType, TokenType
-from tileiras_build.errors import InternalError, Unsupported
+from tileiras_build.core.errors import InternalError, Unsupported
+from tileiras_build.ir.dialects.nv_tileaa.types import MemRefType, TiledViewType, TokenType
 from tileiras_build.pipeline.opt import context
 from tileiras_build.pipeline.tileas_to_ll.type_converter import (
     ADDRESS_SPACES,

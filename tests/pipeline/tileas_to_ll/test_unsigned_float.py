@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import tileiras_build
-from tests.interpreter.kernels import kernel, load, store
-from tileiras_build import emulator, interpreter
-from tileiras_build.bytecode import disassemble
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
+from tests.simulate.interpreter.kernels import kernel, load, store
+from tileiras_build.ir.bytecode import disassemble
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
+from tileiras_build.simulate import emulator, interpreter
 
 F8 = "fnv8E5M3FNU"
 CODES = np.arange(256, dtype=np.uint8)

@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.bytecode.export import Array, Case
+from tileiras_build.frontend.export_cutile import Array, Case
 
 
 # ---- elementwise -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import cuda.tile as ct
 
-from tileiras_build.bytecode.export import Array, Case
+from tileiras_build.frontend.export_cutile import Array, Case
 
 ROWS = Array("float32", 2, -1, stride_divisible_by=4, shape_divisible_by=4)
 COUNTS = Array("int32", 1, -1)

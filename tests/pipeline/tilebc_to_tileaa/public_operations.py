@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 
 from tileiras_build.pipeline import tilebc_to_tileaa
-from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.text_format import context
-from tileiras_build.targets import find_target
+from tileiras_build.pipeline.pass_manager import run_passes
+from tileiras_build.pipeline.tile_ir_text_format import context
+from tileiras_build.target.targets import find_target
 
 NAMED = {
     "token": "!cuda_tile.token",

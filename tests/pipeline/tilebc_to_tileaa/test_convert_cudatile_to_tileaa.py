@@ -5,23 +5,23 @@ from pathlib import Path
 import pytest
 from public_operations import convert, kernel_text, parse_kernel
 
-from tileiras_build.bytecode import read_module
-from tileiras_build.bytecode.opcodes import V13_3, VERSIONS
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
-from tileiras_build.errors import InternalError, TileirasError, Unsupported
+from tileiras_build.core.errors import InternalError, TileirasError, Unsupported
+from tileiras_build.ir.bytecode import read_module
+from tileiras_build.ir.bytecode.opcodes import V13_3, VERSIONS
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
 from tileiras_build.pipeline import tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tilebc_to_tileaa import (
     arithmetic,
-    control,
+    control_flow,
     convert_cudatile_to_tileaa,
+    matmul_reduce_scan,
     memory,
     shapes,
-    specialists,
 )
 from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import HANDLERS, POPULATORS, populate
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 SAME_OPERANDS = arithmetic.SAME_OPERANDS | memory.SAME_OPERANDS | shapes.SAME_OPERANDS
 F, I, B, P, PI = "f32:8", "i32:8", "i1:8", "ptr f32:8", "ptr i32:8"  # noqa: E741 - letters of types
@@ -83,7 +83,7 @@ def test_three_parts_fill_the_table_in_their_order():
 @pytest.mark.seed("lowering-overview", "populators")
 def test_an_operation_has_one_row():
     with pytest.raises(InternalError, match="handler-twice.*mmaf.* has two conversions"):
-        populate([*POPULATORS, (specialists.HANDLERS,)])
+        populate([*POPULATORS, (matmul_reduce_scan.HANDLERS,)])
 
 
 def test_every_one_to_one_row_has_a_signature_here():
@@ -278,7 +278,9 @@ def test_reduction_and_scan_keep_axis_direction_and_region():
 
 
 @pytest.mark.seed("lowering-overview", "populators-specialists")
-@pytest.mark.parametrize("missing", [arithmetic, control, shapes], ids=lambda module: module.__name__.split(".")[-1])
+@pytest.mark.parametrize(
+    "missing", [arithmetic, control_flow, shapes], ids=lambda module: module.__name__.split(".")[-1]
+)
 def test_a_reduction_is_converted_by_the_rows_of_the_parts_before(missing, monkeypatch):
     constant = 'value = #cuda_tile.dense<"0000803f" : !cuda_tile.tile<f32>>'
     one = f'%one = "cuda_tile.constant"() <{{{constant}}}> : () -> !cuda_tile.tile<f32>\n'

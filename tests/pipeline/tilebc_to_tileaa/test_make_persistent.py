@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned, assembled, cases, compiled, run
-from tileiras_build import emulator
-from tileiras_build.bytecode.pack import pack_arguments
-from tileiras_build.emulator.persistent import CLUSTERS, MOST_PROGRAMS
-from tileiras_build.launch_manifest import read_launch_manifest
-from tileiras_build.occupancy import occupancy
-from tileiras_build.targets import find_target
+from tileiras_build.frontend.pack_arguments import pack_arguments
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.simulate import emulator
+from tileiras_build.simulate.emulator.persistent_grid import CLUSTERS, MOST_PROGRAMS
+from tileiras_build.target.occupancy import occupancy
+from tileiras_build.target.targets import find_target
 
 PLACED, KERNELS = (Path(__file__).with_name(f"{name}_programs.py") for name in ("placed", "persistent"))
 GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
@@ -105,7 +105,7 @@ builtin.module {
 )
 def test_why_a_kernel_stays_one_program(body, reason):
     from tileiras_build.pipeline.job import Job
-    from tileiras_build.pipeline.text_format import parse, render
+    from tileiras_build.pipeline.tile_ir_text_format import parse, render
     from tileiras_build.pipeline.tilebc_to_tileaa.make_persistent import MakePersistent
 
     module = parse(STORAGE.replace("BODY", body).encode())
@@ -135,10 +135,10 @@ def test_clusters_stay_whole():
 def test_the_emulator_lets_programs_follow_each_other():
     """Its launches would prove nothing otherwise; and numbers of programs stay in 32 bits."""
     kernel = compiled(PLACED, "places", "sm_80", persistent=1).manifest["kernels"]["places"]
-    grid, params, _ = emulator.persistent.expand(kernel, (5, 9, 2), [b"1234"], 4)
+    grid, params, _ = emulator.persistent_grid.expand(kernel, (5, 9, 2), [b"1234"], 4)
     assert grid == (CLUSTERS, 1, 1) and params[1:] == [bytes([n, 0, 0, 0]) for n in (5, 9, 2)]
     with pytest.raises(ValueError, match="more than a persistent kernel can number"):
-        emulator.persistent.expand(kernel, (MOST_PROGRAMS, 2, 1), [b"1234"], 4)
+        emulator.persistent_grid.expand(kernel, (MOST_PROGRAMS, 2, 1), [b"1234"], 4)
 
 
 def test_races_are_looked_for_between_programs():

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.emulated_kernels import aligned
-from tileiras_build import compile, emulator, interpreter
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
-from tileiras_build.errors import InvalidInput
+from tileiras_build import compile
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
+from tileiras_build.simulate import emulator, interpreter
 
 VALUES = ("zero", "neg_zero", "nan", "pos_inf", "neg_inf")
 # Type -> the bits of what it can hold, in the order of VALUES; None is refused. As tileiras 13.5 has them.

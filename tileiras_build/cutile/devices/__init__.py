@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...errors import InvalidInput, one_of
+from ...core.errors import InvalidInput, one_of
 
 if TYPE_CHECKING:
-    from ...runtime.arguments import ArrayView
-    from ..arguments import Value
-    from ..compiled import Compiled
-    from .loaded import Loaded
+    from ...launch.runtime.pack_arguments import ArrayView
+    from ..compiled_kernel_cache import Compiled
+    from ..flatten_arguments import Value
+    from .loaded_kernel import Loaded
 
 # One launch (grid, arguments, stream, programmatic) of arguments like those that it was made for; False: they are others.
 Fast = Callable[[object, tuple[object, ...], object, bool], bool]
@@ -95,7 +95,7 @@ def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Devic
             raise InvalidInput("cutile-device", message, remedy="leave it out, or run kernels on device='cpu'")
         return GpuDevice(target)
     if kind == "cpu":
-        from .cpu import CpuDevice
+        from .emulator_device import CpuDevice
 
         return CpuDevice(target, **options)
     raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=one_of(str(kind), DEVICES))

@@ -11,24 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InvalidInput
-from ...runtime.arguments import ArrayView
-from ...runtime.driver import stream_handle
-from ...runtime.library import check_grid
-from ...targets import find_target
-from ..arguments import ArrayTable, Number, Value, numbers_of
-from ..stand_ins.imports import forget, when_imported
+from ...core.errors import InvalidInput
+from ...launch.runtime.cuda_driver import stream_handle
+from ...launch.runtime.kernel_library import check_grid
+from ...launch.runtime.pack_arguments import ArrayView
+from ...target.targets import find_target
+from ..fakes.post_import_hooks import forget, when_imported
+from ..flatten_arguments import ArrayTable, Number, Value, numbers_of
+from .array_unpackers import is_torch
 from .cuda_driver import StreamDriver
-from .elsewhere import Elsewhere, request_for
-from .fast_launch import make_fast
-from .jax_refused import MODULE as JAX
-from .jax_refused import install as refuse_graphs
-from .jax_refused import remove as allow_graphs
-from .loaded import Loaded, launch_function
-from .readers import is_torch
+from .jax_unsupported import MODULE as JAX
+from .jax_unsupported import install as refuse_graphs
+from .jax_unsupported import remove as allow_graphs
+from .launch_stub import make_fast
+from .loaded_kernel import Loaded, launch_function
+from .out_of_process_launch import Elsewhere, request_for
 
 if TYPE_CHECKING:
-    from ..compiled import Compiled
+    from ..compiled_kernel_cache import Compiled
     from . import Fast
 
 _WITHOUT = (

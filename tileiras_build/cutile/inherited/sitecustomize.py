@@ -21,6 +21,6 @@ def _next() -> None:
 
 _next()
 if os.environ.get("TILEIRAS_CUTILE_INHERITED"):
-    from tileiras_build.cutile.inherit import enable_later
+    from tileiras_build.cutile.child_processes import enable_later
 
     enable_later()

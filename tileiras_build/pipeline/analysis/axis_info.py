@@ -15,12 +15,12 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...dialects.definition import TableOperation
-from ...dialects.facts import is_counted_loop
-from ...dialects.nv_tileaa.types import PointerType
-from ..shared.accessors import expect, owner, tile_type
-from ..shared.element_types import element_of
-from .kinds import is_tile
+from ...ir.casting import expect, owner, tile_type
+from ...ir.dialects.nv_tileaa.types import PointerType
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_counted_loop
+from ..common.llvm_element_types import element_of
+from .op_queries import is_tile
 
 # Stands for "any power of two": zero is divisible by all.
 MOST = 1 << 30

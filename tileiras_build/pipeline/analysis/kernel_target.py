@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from ...targets import Target, find_target
+from ...ir.casting import row
+from ...target.targets import Target, find_target
 from ..job import Job
-from ..shared.accessors import row
-from .operand_chains import kernel_of
+from .view_chains import kernel_of
 
 TARGET_SPEC = "nv_tileaa.target_spec"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...manifest.ptx_manifest import manifest_comment, manifest_of_ptx
 from ..job import Job
-from .metadata import manifest_comment, manifest_of_ptx, read_manifest
+from .embedded_metadata import read_manifest
 
 __all__ = ["lower", "manifest_comment", "manifest_of_ptx", "read_manifest"]
 

@@ -7,25 +7,25 @@ from functools import partial
 
 import llvmlite.binding as llvm
 
-from ...book.serializers import FLAGS, TRIPLE
-from ...errors import InternalError, InvalidInput, Location
-from ...libdevice.blob import Blob, resolve
-from ...libdevice.closures import unresolved
+from ...core.errors import InternalError, InvalidInput, Location
+from ...core.symbols.symbol_names import LIBDEVICE_PREFIX
+from ...libdevice.bitcode_closures import unresolved
+from ...libdevice.blob_linked_lib import Blob, resolve
 from ...libdevice.link import link_needed, store_for
-from ...manifest_words import VERSION
-from ...names import LIBDEVICE_PREFIX
+from ...manifest.manifest_constants import VERSION
+from ...target.isa.serializer_options import FLAGS, TRIPLE
 from ..job import Job
-from ..serialization import NOTE, Serialization
+from ..serialization_target import NOTE, Serialization
 from . import libnvvm
-from .guard import check_module
+from .embedded_metadata import named_string, read_manifest, read_serialization
+from .hoist_setmaxnreg import grant_first
 from .libdevice_request import PROVIDED
 from .line_directives import LineDirectives
-from .machine import data_layout, library_machine, machine_for
-from .mending import mended
-from .metadata import named_string, read_manifest, read_serialization
-from .passes import run_passes
+from .llvm_ir_checks import check_module
+from .llvm_passes import run_passes
+from .miscompile_workarounds import mended
 from .ptx_header import fix_header
-from .register_grants import grant_first
+from .target_machine import data_layout, library_machine, machine_for
 
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
 _BITS = re.compile(
@@ -94,7 +94,7 @@ class _Libnvvm:
 
             text = nvvm_ir(str(module), libnvvm.ir_version())
         else:
-            from .nvvm_ir_7 import nvvm_ir_7
+            from .nvvm_ir_llvm7 import nvvm_ir_7
 
             # The older dialect is written for what our passes leave, those of level 1 at least.
             run_passes(module, machine, made_for.opt_level or 1)

@@ -11,7 +11,7 @@ def cut(request: str, job: Job) -> bytes:
     Raises InvalidInput[libdevice-missing, libdevice-broken, target-triple].
     """
     from ...libdevice.link import store_for
-    from .machine import library_machine
+    from .target_machine import library_machine
 
     triple, *names = request.split()
     return store_for(job.libdevice, library_machine(triple)).cut(names, job.target.number)

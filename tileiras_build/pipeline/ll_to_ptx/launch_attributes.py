@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...errors import InvalidInput, Location, TileirasError, Unsupported
-from ...targets import Target
-from .matches import certain
+from ...core.errors import InvalidInput, Location, TileirasError, Unsupported
+from ...target.targets import Target
+from .regex_matches import certain
 
 
 @dataclass(frozen=True)

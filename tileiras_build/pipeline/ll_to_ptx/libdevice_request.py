@@ -9,8 +9,8 @@ from __future__ import annotations
 import mmap
 import re
 
-from ...book.serializers import TRIPLE
-from ...names import LIBDEVICE_PREFIX
+from ...core.symbols.symbol_names import LIBDEVICE_PREFIX
+from ...target.isa.serializer_options import TRIPLE
 
 # Device runtime functions that the driver defines at load time.
 PROVIDED = frozenset(("vprintf", "__assertfail", "malloc", "free"))

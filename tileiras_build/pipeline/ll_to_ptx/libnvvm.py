@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from ...errors import InternalError, InvalidInput
+from ...core.errors import InternalError, InvalidInput
 
 _SUCCESS = 0
 _INTRINSIC = re.compile(r"^\s*(llvm\.\w[\w.]*)\s*,?\s*$", re.MULTILINE)  # the name in a call

@@ -15,7 +15,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from .matches import certain
+from .regex_matches import certain
 
 MARK = 0x8000  # the first column that stands for an inlined position
 _LAST = 0xFFFF  # LLVM keeps 16 bits of a column

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from ...book.libnvvm import APPROXIMATE, RENAMED, SIGN_BIT
+from ...target.isa.libnvvm_substitutions import APPROXIMATE, RENAMED, SIGN_BIT
 
 DATA_LAYOUT = (
     "e-p:64:64:64-p3:32:32:32-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"

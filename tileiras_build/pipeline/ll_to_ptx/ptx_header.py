@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from ...book.serializers import DEFAULT_LEVEL, find_level
-from ...errors import InternalError
-from ..serialization import Serialization
-from .metadata import manifest_comment
+from ...core.errors import InternalError
+from ...manifest.ptx_manifest import manifest_comment
+from ...target.isa.serializer_options import DEFAULT_LEVEL, find_level
+from ..serialization_target import Serialization
 
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^\.target [\w, ]+", re.MULTILINE)

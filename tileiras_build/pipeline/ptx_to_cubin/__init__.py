@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...errors import InternalError
-from ...manifest_words import VERSION
-from ...occupancy import occupancy
+from ...core.errors import InternalError
+from ...manifest.manifest_constants import VERSION
+from ...manifest.ptx_manifest import manifest_of_ptx
+from ...target.cubin_reader import Cubin, KernelResources, read_cubin
+from ...target.occupancy import occupancy
 from ..job import Job
-from ..ll_to_ptx.metadata import manifest_of_ptx
-from .assembler import find_ptxas, ptxas_version
-from .cubin import Cubin, KernelResources, read_cubin
+from .locate_ptxas import find_ptxas, ptxas_version
 from .run_ptxas import Assembled, assemble
 
 __all__ = ["Cubin", "KernelResources", "complete_manifest", "find_ptxas", "lower", "ptxas_version", "read_cubin"]

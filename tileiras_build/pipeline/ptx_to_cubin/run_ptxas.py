@@ -10,12 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...book.serializers import DEFAULT_LEVEL, find_level
-from ...errors import InvalidInput, Location
-from ...limits import check_proc
+from ...core.errors import InvalidInput, Location
+from ...core.system_limits import check_proc
+from ...manifest.ptx_manifest import manifest_of_ptx
+from ...target.isa.serializer_options import DEFAULT_LEVEL, find_level
 from ..job import Job
-from ..ll_to_ptx.metadata import manifest_of_ptx
-from ..serialization import check_agreement, level_words
+from ..serialization_target import check_agreement, level_words
 
 _INPUT, _OUTPUT = "/proc/self/fd/0", "/proc/self/fd/1"
 _COMPLAINT = re.compile(r"^ptxas (?:\S+, line (\d+); )?(error|fatal|warning)\s*: (.*)$", re.MULTILINE)

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.facts import is_entry
-from ...errors import Unsupported
-from ..contracts import EdgePass, run_passes
+from ...core.errors import Unsupported
+from ...ir.casting import row
+from ...ir.dialects.op_traits import is_entry
+from ..common.cse import EliminateCommon
 from ..job import Job
-from ..savings import may_be_short, saving_of, savings
-from ..shared.accessors import row
-from ..shared.eliminate_common import EliminateCommon
-from ..strategies import choose, runs
-from .apply_scales import ApplyScales
+from ..pass_manager import EdgePass, run_passes
+from ..pipelining_strategies import choose, runs
+from ..shared_memory_fallbacks import may_be_short, saving_of, savings
+from .allocate_shared_memory import AssignScratch
 from .assign_layouts import AssignLayouts
-from .assign_scratch import AssignScratch
-from .carry_fragments import CarryFragments
-from .choose_atoms import ChooseAtoms
+from .choose_attention_warpgroups import ChooseWarpgroups
 from .choose_occupancy import ChooseOccupancy
-from .choose_warpgroups import ChooseWarpgroups
-from .compute_in_parts import ComputeInParts
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
-from .distribute_over_ctas import DistributeOverCtas
-from .exchange_operands import ExchangeOperands
-from .group_scales import GroupScales
-from .hoist_index_checks import HoistIndexChecks
+from .elide_bounds_checks import ProveIndices
+from .expand_block_scales import ApplyScales
+from .group_scale_loads import GroupScales
+from .hoist_async_mma_issue import IssueAhead
+from .hoist_bounds_checks import HoistIndexChecks
 from .hoist_views import HoistViews
-from .issue_ahead import IssueAhead
-from .keep_sums import KeepSums
+from .insert_barriers import OrderTokens
+from .keep_accumulators_in_tmem import KeepSums
 from .legalize_dot import LegalizeDot
-from .limit_scratch import LimitScratch
+from .limit_conversion_scratch import LimitScratch
 from .multicast_loads import MulticastLoads
-from .order_tokens import OrderTokens
-from .overlap_products import OverlapProducts
 from .pack_fp4 import PackFp4
-from .pair_ctas import PairCtas
-from .park_rows import ParkRows
-from .pipeline_loads import PipelineLoads
-from .prove_indices import ProveIndices
-from .select_async import SelectAsync
-from .sequence_products import SequenceProducts
+from .ping_pong_warpgroups import SequenceProducts
+from .plan_cta_cluster import DistributeOverCtas
+from .prefetch_fragments import CarryFragments
+from .rotate_mma_loop import OverlapProducts
+from .select_copy_atoms import ChooseAtoms
+from .select_mma_and_tma import SelectAsync
+from .shrink_k_tile import SplitProducts
+from .slice_output_tiles import ComputeInParts
+from .software_pipeline_loads import PipelineLoads
 from .specialize_warps import SpecializeWarps
-from .split_products import SplitProducts
-from .store_by_tma import StoreByTma
+from .spill_to_shared import ParkRows
+from .swap_operands import ExchangeOperands
+from .use_tma_stores import StoreByTma
+from .use_two_cta_mma import PairCtas
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas

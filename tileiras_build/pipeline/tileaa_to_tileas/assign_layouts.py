@@ -4,7 +4,7 @@ In:    nv_tileas operations on tiles without layouts.
 Out:   every tile has a #cute.layout encoding; convert_layout where layouts meet; vector, in_bounds, atom and warps on
        the operations that need them; num_warps on kernels.
 After: convert_tileaa_to_tileas. Before: scratch memory is assigned (it follows from the layouts).
-Sound: an operation's operands and results have the layouts its rule in ``layout_rules.py`` relates; the writer of
+Sound: an operation's operands and results have the layouts its rule in ``layout_inference.py`` relates; the writer of
        LLVM IR refuses any other.
 
 Tiles that work element by element together share a layout (a class). Anchors vote for the layout they want: products
@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.facts import is_combination, is_entry
-from ..analysis.budget import choose_warps
-from ..contracts import EdgePass
+from ...ir.casting import parent, row
+from ...ir.dialects.op_traits import is_combination, is_entry
+from ..analysis.resource_model import choose_warps
 from ..job import Job
-from ..shared.accessors import parent, row
-from .layout_anchors import anchor
-from .layout_classes import LayoutClasses
-from .layout_rewrites import write
-from .layout_unions import unify
-from .layout_writer import LayoutWriter
+from ..pass_manager import EdgePass
+from .layout_assignment.convert_layout_inserter import LayoutWriter
+from .layout_assignment.equivalence_classes import LayoutClasses
+from .layout_assignment.layout_constraints import unify
+from .layout_assignment.layout_seeds import anchor
+from .layout_assignment.op_layout_rewrites import write
 
 
 class AssignLayouts(EdgePass):

@@ -15,15 +15,15 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.facts import is_combination, is_entry
-from ..analysis.budget import choose_warps, ctas_beside_rows, words_fit
-from ..analysis.kept_tiles import kept_words, tile_words
-from ..analysis.kinds import is_tile
-from ..analysis.resident_operands import stays_in_shared
-from ..contracts import EdgePass
+from ...ir.casting import row
+from ...ir.dialects.op_traits import is_combination, is_entry
+from ..analysis.live_tile_registers import kept_words, tile_words
+from ..analysis.op_queries import is_tile
+from ..analysis.resource_model import choose_warps, ctas_beside_rows, words_fit
+from ..analysis.stationary_operands import stays_in_shared
+from ..common.optimization_hints import hint
 from ..job import Job
-from ..shared.accessors import row
-from ..shared.optimization_hints import hint
+from ..pass_manager import EdgePass
 
 
 class ChooseOccupancy(EdgePass):

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.facts import is_entry
-from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_traits import is_entry
 from ..analysis.kernel_target import TARGET_SPEC
-from ..contracts import EdgePass
 from ..job import Job
+from ..pass_manager import EdgePass
 
 
 class ConvertTileAAToTileAS(EdgePass):

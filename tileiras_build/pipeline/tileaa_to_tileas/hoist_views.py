@@ -13,14 +13,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.facts import is_loop
-from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import COUNTERPARTS
-from ..analysis.operand_chains import is_inside, kernel_of
-from ..contracts import EdgePass
+from ...ir.casting import block_of, parent
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_traits import is_loop
+from ..analysis.view_chains import is_inside, kernel_of
+from ..common.cse import merge
 from ..job import Job
-from ..shared.accessors import block_of, parent
-from ..shared.eliminate_common import merge
+from ..pass_manager import EdgePass
 
 VIEWS = (COUNTERPARTS["nv_tileaa.make_memref"], COUNTERPARTS["nv_tileaa.block_tile"])
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, f16
 
-from ...dialects.definition import TableOperation
-from ...dialects.ir import text_of, walk
-from ..analysis.dot_atoms import scales_by_itself
+from ...ir.casting import row
+from ...ir.dialects.fast_xdsl import text_of, walk
+from ...ir.dialects.op_definition import TableOperation
 from ..analysis.kernel_target import kernel_target
-from ..contracts import EdgePass
+from ..analysis.mma_atom_selection import scales_by_itself
 from ..job import Job
-from ..shared.accessors import row
-from .block_scales import apply_scales, converted
+from ..pass_manager import EdgePass
+from .block_scale_multiply import apply_scales, converted
 
 FP8 = ("f8E4M3FN", "f8E5M2")
 

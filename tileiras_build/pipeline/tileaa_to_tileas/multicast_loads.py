@@ -15,15 +15,15 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.definition import TableOperation
-from ...dialects.facts import is_entry
-from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
-from ..analysis.rank_dependence import depends_on_rank, is_as_often
-from ..analysis.tensor_maps import PATTERN_LINES
-from ..contracts import EdgePass
+from ...ir.casting import row
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_entry
+from ..analysis.cluster_uniformity import depends_on_rank, is_as_often
+from ..analysis.tma_tensor_maps import PATTERN_LINES
 from ..job import Job
-from ..shared.accessors import row
+from ..pass_manager import EdgePass
 
 
 class MulticastLoads(EdgePass):

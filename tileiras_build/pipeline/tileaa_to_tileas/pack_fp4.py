@@ -15,19 +15,19 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects import arith
-from ...dialects.cuda_tile.attrs import DivByAttr
-from ...dialects.definition import TableOperation
-from ...dialects.ir import walk
-from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
-from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.casting import block_of, expect, given, maker, memref_type, owner, row, tile_type, view_type
+from ...ir.dialects import arith
+from ...ir.dialects.cuda_tile.attrs import DivByAttr
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_definition import TableOperation
+from ..analysis.access_vectorization import ViewFacts
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import FP4, scaled_atom, scaled_tensor_atom
 from ..analysis.kernel_target import kernel_target
-from ..analysis.memory_access import ViewFacts
-from ..contracts import EdgePass
+from ..analysis.mma_atom_selection import FP4, scaled_atom, scaled_tensor_atom
 from ..job import Job
-from ..shared.accessors import block_of, expect, given, maker, memref_type, owner, row, tile_type, view_type
+from ..pass_manager import EdgePass
 
 PERMUTE, VIEW, REINTERPRET, LOAD = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret", "tiled_load"))
 BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, ViewOp, DotOp = (

@@ -6,10 +6,10 @@ Out:   the scalars of the kernel, with the loads of those that are looked up in 
        its last the program without those loads. Between
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
        warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
-       tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
+       tensor memory, in a loop inside another one, a region between the two issues them (producer_partitions.py): the sums
        are a ring, too, of two buffers where there is room, and the last region only reads them. Such a region issues the
-       chained products whose sums stay in tensor memory, too (chained_agents.py). Where products have
-       scales that a warp can load in vectors, two regions behind it do so (scale_agents.py), and the one that issues copies
+       chained products whose sums stay in tensor memory, too (fmha_partitions.py). Where products have
+       scales that a warp can load in vectors, two regions behind it do so (scale_load_partition.py), and the one that issues copies
        them to tensor memory. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
 Sound: all agents make the same choices, run the same loops over the same scalars, and return where the program does, so the n-th stage that one fills is the n-th that another
@@ -23,10 +23,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
-from ...dialects.definition import TableOperation
-from ...dialects.facts import is_entry
-from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
-from ..analysis.budget import (
+from ...ir.casting import given, last_op, owner, row
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_entry
+from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
+from ..analysis.resource_model import (
     FETCHING_REGISTERS,
     WARPGROUP,
     copying_registers,
@@ -34,23 +36,21 @@ from ..analysis.budget import (
     divides_registers,
     has_registers_for_issuing,
 )
-from ..analysis.fetchable import products
-from ..analysis.kinds import is_pure, is_tile, may_divide_by_zero, may_end
-from ..analysis.operand_chains import TOKEN, ScalarSlice, early_returns, is_zero, only_accumulates
-from ..analysis.scale_groups import groups_loaded
-from ..contracts import EdgePass
+from ..analysis.scale_factor_groups import groups_loaded
+from ..analysis.tma_operands import products
+from ..analysis.view_chains import TOKEN, ScalarSlice, early_returns, is_zero, only_accumulates
+from ..common.optimization_hints import occupancy
 from ..job import Job
-from ..shared.accessors import given, last_op, owner, row
-from ..shared.optimization_hints import occupancy
-from .agent_rings import Ring, residents_of, set_residents, sums_stay
-from .agent_slices import FetchingAgent, IssuingAgent
-from .chained_agents import ChainIssuer, ChainReader
-from .computing_agent import ComputingAgent
-from .inserted import insert_before
-from .ring_allocation import RingAllocation
-from .scale_agents import SIDES, CopyingAgent
-from .sum_reader import SumReader
+from ..pass_manager import EdgePass
+from .rewriter import insert_before
 from .tma_descriptors import hoist
+from .warp_specialization.allocate_pipelines import RingAllocation
+from .warp_specialization.consumer_partition import ComputingAgent
+from .warp_specialization.epilogue_partition import SumReader
+from .warp_specialization.fmha_partitions import ChainIssuer, ChainReader
+from .warp_specialization.pipeline_buffers import Ring, residents_of, set_residents, sums_stay
+from .warp_specialization.producer_partitions import FetchingAgent, IssuingAgent
+from .warp_specialization.scale_load_partition import SIDES, CopyingAgent
 
 CreateTokenOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "yield"))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.nv_tileas.ops import MakeTiledTmaDescOp
-from ...dialects.nv_tileas.types import TmaDescType
-from ..analysis.tensor_maps import TensorBox
-from ..shared.accessors import owner, parent
+from ...ir.casting import owner, parent
+from ...ir.dialects.nv_tileas.ops import MakeTiledTmaDescOp
+from ...ir.dialects.nv_tileas.types import TmaDescType
+from ..analysis.tma_tensor_maps import TensorBox
 
 
 def hoist(value: SSAValue, entry: Block) -> None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.ir import release
-from ..contracts import run_passes
+from ...ir.dialects.fast_xdsl import release
 from ..job import Job
+from ..pass_manager import run_passes
 from .attach_nvvm_target import AttachNVVMTarget, check_serializable
-from .clean_up_arithmetic import CleanUpArithmetic
 from .convert_cute_to_llvm import ConvertCuteAndCuteNvgpuToLLVM
 from .convert_nvgpu_and_gpu_to_nvvm import ConvertNVGPUAndGPUToNVVM
 from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
+from .cse_arithmetic import CleanUpArithmetic
 from .debug.translate_debug_info import TranslateDebugInfo
 from .decompose_prints import DecomposePrints
 from .emit_global_smem import EmitGlobalSmem

@@ -17,14 +17,14 @@ from functools import cache
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 
-from ...book.serializers import find_level, flags_for
-from ...dialects.gpu_ext import GPUModuleOp
-from ...dialects.nvvm.target import TargetAttr
-from ...errors import InternalError, InvalidInput
-from ...targets import TARGETS, Target, find_target
-from ..contracts import EdgePass
+from ...core.errors import InternalError, InvalidInput
+from ...ir.dialects.gpu_ext import GPUModuleOp
+from ...ir.dialects.nvvm.target import TargetAttr
+from ...target.isa.serializer_options import find_level, flags_for
+from ...target.targets import TARGETS, Target, find_target
 from ..job import Job
-from ..serialization import Serialization
+from ..pass_manager import EdgePass
+from ..serialization_target import Serialization
 
 TARGET = "nvvm.target"
 CAPABILITY, SPECIFICATION = "nv_tileaa.compute_capability", "nv_tileaa.target_spec"

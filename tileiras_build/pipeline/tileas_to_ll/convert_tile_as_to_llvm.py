@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.ir import release
-from ..contracts import EdgePass
+from ...ir.dialects.fast_xdsl import release
 from ..job import Job
+from ..pass_manager import EdgePass
 from .emission.module_emitter import ModuleEmitter
 
 

@@ -31,15 +31,15 @@ from xdsl.dialects.llvm import is_compatible_type
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.cuda_tile.location import source_location
-from ...dialects.ir import create, replace_uses, walk
-from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
-from ...errors import InternalError, InvalidInput, Unsupported
-from ...targets import WARP, Target
-from ..contracts import EdgePass
+from ...core.errors import InternalError, InvalidInput, Unsupported
+from ...ir.casting import expect, number_of, string_of
+from ...ir.dialects.cuda_tile.location import source_location
+from ...ir.dialects.fast_xdsl import create, replace_uses, walk
+from ...ir.dialects.nv_tileaa.kernel_spec import KernelSpecAttr
+from ...target.targets import WARP, Target
+from ..common.optimization_hints import occupancy
 from ..job import Job
-from ..shared.accessors import expect, number_of, string_of
-from ..shared.optimization_hints import occupancy
+from ..pass_manager import EdgePass
 from .type_converter import LLVMTypeConverter
 
 # Fewer would spill in any kernel.

@@ -13,14 +13,14 @@ import re
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects import arith
-from ...dialects.definition import TableOperation
-from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import COUNTERPARTS
-from ..contracts import EdgePass
+from ...ir.casting import block_of, row, string_of
+from ...ir.dialects import arith
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_definition import TableOperation
+from ..common.llvm_element_types import POINTER, element_of
 from ..job import Job
-from ..shared.accessors import block_of, row, string_of
-from ..shared.element_types import POINTER, element_of
+from ..pass_manager import EdgePass
 
 # vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").
 _FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t)?([diouxXeEfFgGaAcsp%])")

@@ -14,12 +14,12 @@ from xdsl.dialects.llvm import GlobalOp, LLVMArrayType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.llvm_ext import make_global
-from ...errors import InternalError
-from ..contracts import EdgePass
+from ...core.errors import InternalError
+from ...ir.casting import expect
+from ...ir.dialects.llvm_ext import make_global
+from ..common.llvm_types import array
 from ..job import Job
-from ..shared.accessors import expect
-from ..shared.llvm_types import array
+from ..pass_manager import EdgePass
 from .type_converter import ADDRESS_SPACES
 
 SYMBOL = "global_smem"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
 
-from ...dialects.ir import walk
-from ...errors import InternalError
-from ..contracts import EdgePass
+from ...core.errors import InternalError
+from ...ir.dialects.fast_xdsl import walk
 from ..job import Job
+from ..pass_manager import EdgePass
 
 
 def reconcile_casts(module: ModuleOp) -> None:

@@ -50,15 +50,15 @@ from xdsl.dialects.gpu import AsyncTokenType
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType, is_compatible_type
 from xdsl.ir import Attribute
 
-from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
-from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
-from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
-from ...dialects.nvgpu import attrs as nvgpu
-from ...dialects.nvgpu.attrs import address_space
-from ...dialects.nvvm.rows import bits_of
-from ...errors import Unsupported
-from ..shared import llvm_types
-from ..shared.llvm_types import array
+from ...core.errors import Unsupported
+from ...ir.dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
+from ...ir.dialects.nv_tileaa.types import MemRefType as TileMemRefType
+from ...ir.dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
+from ...ir.dialects.nvgpu import attrs as nvgpu
+from ...ir.dialects.nvgpu.attrs import address_space
+from ...ir.dialects.nvvm.instructions import bits_of
+from ..common import llvm_types
+from ..common.llvm_types import array
 
 # The address spaces of LLVM's NVPTX back end; they never mix without a cast.
 ADDRESS_SPACES = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..contracts import run_passes
+from ..common.cse import EliminateCommon
 from ..job import Job
-from ..shared.eliminate_common import EliminateCommon
+from ..pass_manager import run_passes
 from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
-from .group_tiles import GroupTiles
-from .guard_masks import GuardMasks
 from .make_persistent import MakePersistent
+from .skip_full_tile_masks import GuardMasks
+from .swizzle_grid import GroupTiles
 
 PASSES = (
     ConvertCudaTileToTileAA,  # first: everything after reads nv_tileaa

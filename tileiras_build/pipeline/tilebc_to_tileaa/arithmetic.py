@@ -6,10 +6,10 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects import arith
-from ...dialects.nv_tileaa import ops
+from ...ir.dialects import arith
+from ...ir.dialects.nv_tileaa import ops
 from .constants import scalar_constant
-from .converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operands
+from .op_converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operands
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {

@@ -17,14 +17,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.cuda_tile.attrs import DenseConstantAttr
-from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
-from ...dialects.cuda_tile.types import TileType
-from ...dialects.ir import create, number
-from ...dialects.nv_tileaa import PointerType
-from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
-from ...errors import InternalError, Unsupported
-from ..shared.element_types import wrapped
+from ...core.errors import InternalError, Unsupported
+from ...ir.dialects.cuda_tile.attrs import DenseConstantAttr
+from ...ir.dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
+from ...ir.dialects.cuda_tile.types import TileType
+from ...ir.dialects.fast_xdsl import create, number
+from ...ir.dialects.nv_tileaa import PointerType
+from ...ir.dialects.nv_tileaa.ops import BitcastOp, SplatOp
+from ..common.llvm_element_types import wrapped
 
 
 def scalar_constant(value: float | int, type: Attribute) -> Operation:

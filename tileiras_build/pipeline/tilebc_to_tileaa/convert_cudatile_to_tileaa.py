@@ -14,21 +14,21 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
-from ...bytecode.signature import note_of
-from ...dialects.ir import release
-from ...errors import InternalError
-from ..contracts import EdgePass
+from ...core.errors import InternalError
+from ...frontend.kernel_signature import note_of
+from ...ir.casting import string_of
+from ...ir.dialects.fast_xdsl import release
 from ..job import Job
-from ..shared.accessors import string_of
-from . import arithmetic, control, memory, shapes, specialists
-from .converter import Converter, Handler
+from ..pass_manager import EdgePass
+from . import arithmetic, control_flow, matmul_reduce_scan, memory, shapes
+from .op_converter import Converter, Handler
 
 # What fills the table, in this order: arithmetic and control flow; memory, pointers, tokens and views; then what is
 # converted by the rows of both.
 POPULATORS: tuple[tuple[dict[str, Handler], ...], ...] = (
-    (arithmetic.HANDLERS, control.HANDLERS),
+    (arithmetic.HANDLERS, control_flow.HANDLERS),
     (memory.HANDLERS, shapes.HANDLERS),
-    (specialists.HANDLERS,),
+    (matmul_reduce_scan.HANDLERS,),
 )
 
 

@@ -13,7 +13,7 @@ Sound: programs are numbered as the hardware starts CTAs, axis 0 first; of n tha
        the loop is pure. A program has nothing of the one before: tokens begin anew (Tile IR orders no programs), and storage of
        a program, which would be the same place, is declined. A return ends a program, thus an iteration: what follows it stands
        in the other arm of its choice, where there is one, so that the loop makes whole iterations.
-       Numbers stay below 2^31 with the next ones: the launcher refuses larger grids (``runtime/library.py``).
+       Numbers stay below 2^31 with the next ones: the launcher refuses larger grids (``launch/runtime/kernel_library.py``).
 Source: CUTLASS, "Persistent tile schedulers"; Triton's tutorial on persistent matrix multiplication.
 """
 
@@ -24,12 +24,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects import arith
-from ...dialects.cuda_tile.attrs import BoundedAttr
-from ...dialects.definition import TableOperation
-from ...dialects.facts import is_choice, is_entry
-from ...dialects.ir import append, block_operations, replace_uses, walk
-from ...dialects.nv_tileaa.ops import (
+from ...ir.casting import block_of, number_of, parent, row
+from ...ir.dialects import arith
+from ...ir.dialects.cuda_tile.attrs import BoundedAttr
+from ...ir.dialects.fast_xdsl import append, block_operations, replace_uses, walk
+from ...ir.dialects.nv_tileaa.ops import (
     AllocaOp,
     AssumeOp,
     ContinueOp,
@@ -39,13 +38,14 @@ from ...dialects.nv_tileaa.ops import (
     ReturnOp,
     YieldOp,
 )
-from ...manifest_words import AXES
-from ..analysis.kinds import may_divide_by_zero, may_end
-from ..contracts import EdgePass
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_choice, is_entry
+from ...manifest.manifest_constants import AXES
+from ..analysis.op_queries import may_divide_by_zero, may_end
+from ..common.cse import is_pure
+from ..common.nest_early_returns import nest_returns
 from ..job import Job
-from ..shared.accessors import block_of, number_of, parent, row
-from ..shared.eliminate_common import is_pure
-from ..shared.nested_returns import nest_returns
+from ..pass_manager import EdgePass
 
 
 class MakePersistent(EdgePass):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Block, Operation
 
-from ...dialects import cuda_tile
-from ...dialects.cuda_tile.location import source_location
-from ...dialects.cuda_tile.view_types import TileView
-from ...dialects.narrowing import expect
-from ...dialects.nv_tileaa import MemRefType, ops
-from ...element_types import ELEMENT_TYPES
-from ...errors import InvalidInput
-from .converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operands
+from ...core.errors import InvalidInput
+from ...ir.dialects import cuda_tile
+from ...ir.dialects.checked_cast import expect
+from ...ir.dialects.cuda_tile.location import source_location
+from ...ir.dialects.cuda_tile.view_types import TileView
+from ...ir.dialects.nv_tileaa import MemRefType, ops
+from ...target.element_types import ELEMENT_TYPES
+from .op_converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operands
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects import cuda_tile
-from ...dialects.narrowing import type_of
-from ...dialects.nv_tileaa import ops
+from ...ir.dialects import cuda_tile
+from ...ir.dialects.checked_cast import type_of
+from ...ir.dialects.nv_tileaa import ops
 from .constants import convert_constant, scalar_constant
-from .converter import Converter, Handler, operands_of, same_operands
+from .op_converter import Converter, Handler, operands_of, same_operands
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from tests.dialects.nvvm.nvvm_kernels import translate
-from tests.emulator.ptx_kernels import aligned
-from tileiras_build import emulator
-from tileiras_build.dialects.cute.ops import BY_NAME as CUTE_OPERATIONS
-from tileiras_build.dialects.cute_nvgpu.ops import BY_NAME as NVGPU_OPERATIONS
-from tileiras_build.dialects.cutlass.ops import BY_NAME as CUTLASS_OPERATIONS
-from tileiras_build.errors import Unsupported
+from tests.ir.dialects.nvvm.nvvm_kernels import translate
+from tests.simulate.emulator.ptx_kernels import aligned
+from tileiras_build.core.errors import Unsupported
+from tileiras_build.ir.dialects.cute.ops import BY_NAME as CUTE_OPERATIONS
+from tileiras_build.ir.dialects.cute_nvgpu.ops import BY_NAME as NVGPU_OPERATIONS
+from tileiras_build.ir.dialects.cutlass.ops import BY_NAME as CUTLASS_OPERATIONS
 from tileiras_build.pipeline import opt
 from tileiras_build.pipeline.tileas_to_ll.convert_cute_to_llvm.passes import CUTE, CUTLASS
+from tileiras_build.simulate import emulator
 
 PASSES = ["convert-cute-and-cute-nvgpu-to-llvm", "convert-pipeline-to-nvvm", "convert-nvgpu-and-gpu-to-nvvm"]
 

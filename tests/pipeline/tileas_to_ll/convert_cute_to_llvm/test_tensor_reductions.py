@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from xdsl.ir import Operation
 
-from tests.dialects.nvvm.nvvm_kernels import translate
-from tests.emulator.ptx_kernels import aligned
-from tileiras_build import emulator
-from tileiras_build.dialects.nvvm.mapping import row_of
-from tileiras_build.dialects.nvvm.tensor_copies import MODES, REDUCTIONS, TensorReduceOp
-from tileiras_build.emulator.tensor_map import TensorMap
+from tests.ir.dialects.nvvm.nvvm_kernels import translate
+from tests.simulate.emulator.ptx_kernels import aligned
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import row_of
+from tileiras_build.ir.dialects.nvvm.tma_reduce import MODES, REDUCTIONS, TensorReduceOp
 from tileiras_build.pipeline import opt
+from tileiras_build.simulate import emulator
+from tileiras_build.simulate.emulator.tensor_map import TensorMap
 
 PASSES = ["convert-cute-and-cute-nvgpu-to-llvm", "convert-nvgpu-and-gpu-to-nvvm"]
 ARGUMENTS = "%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %i: i32, %h: i64"

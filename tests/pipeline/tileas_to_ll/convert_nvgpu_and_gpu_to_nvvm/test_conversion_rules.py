@@ -13,26 +13,26 @@ from xdsl.dialects.gpu import YieldOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from tests.dialects.nvvm.nvvm_kernels import translate
 from tests.golden import GoldenCase, execute, split_file
-from tileiras_build.dialects import gpu_ext as gpu
-from tileiras_build.dialects.gpu_launch import LaunchFuncOp
-from tileiras_build.dialects.nvgpu.attrs import MBarrierTokenType
-from tileiras_build.dialects.nvvm import ops_copy, ops_matrix, ops_thread
-from tileiras_build.dialects.nvvm.mapping import MAPPING, row_of
-from tileiras_build.dialects.nvvm.rows import ROWS
-from tileiras_build.dialects.nvvm.tensor_copies import TensorMapReplaceOp
-from tileiras_build.errors import InvalidInput, TileirasError, Unsupported
+from tests.ir.dialects.nvvm.nvvm_kernels import translate
+from tileiras_build.core.errors import InvalidInput, TileirasError, Unsupported
+from tileiras_build.ir.dialects import gpu_ext as gpu
+from tileiras_build.ir.dialects.gpu_launch import LaunchFuncOp
+from tileiras_build.ir.dialects.nvgpu.attrs import MBarrierTokenType
+from tileiras_build.ir.dialects.nvvm import ops_copy, ops_matrix, ops_thread
+from tileiras_build.ir.dialects.nvvm.instructions import ROWS
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, row_of
+from tileiras_build.ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
 from tileiras_build.libdevice import find_libdevice
-from tileiras_build.libdevice.library import Library
+from tileiras_build.libdevice.split_library import Library
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import find_pass, parse_module, run
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm import passes
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.arithmetic import REMAPPED
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.conversion import REWRITES
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.converted_types import convert_type
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.libdevice_math import CALLEES, FAST
-from tileiras_build.targets import find_target
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.rewriter import REWRITES
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type
+from tileiras_build.target.targets import find_target
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
 PASS = "convert-nvgpu-and-gpu-to-nvvm"

@@ -7,15 +7,15 @@ import re
 import numpy as np
 import pytest
 
-from tests.dialects.nvvm.nvvm_kernels import translate
-from tests.emulator.ptx_kernels import aligned
-from tileiras_build import emulator
-from tileiras_build.errors import TileirasError
+from tests.ir.dialects.nvvm.nvvm_kernels import translate
+from tests.simulate.emulator.ptx_kernels import aligned
+from tileiras_build.core.errors import TileirasError
 from tileiras_build.pipeline import opt
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.sparse_products import sparse_text
-from tileiras_build.targets import find_target
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.mma_sparse import sparse_text
+from tileiras_build.simulate import emulator
+from tileiras_build.target.targets import find_target
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
 PASSES = ["convert-nvgpu-and-gpu-to-nvvm"]

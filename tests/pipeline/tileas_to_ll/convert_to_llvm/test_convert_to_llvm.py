@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerAttr
 
-from tests.emulator.ptx_kernels import aligned
 from tests.golden import GoldenCase, split_file
-from tileiras_build import emulator
-from tileiras_build.dialects.nvgpu import NVGPU
-from tileiras_build.errors import TileirasError
-from tileiras_build.pipeline.contracts import run_passes
+from tests.simulate.emulator.ptx_kernels import aligned
+from tileiras_build.core.errors import TileirasError
+from tileiras_build.ir.dialects.nvgpu import NVGPU
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import lower
 from tileiras_build.pipeline.opt import find_pass, llvm_ir, parse_module, run, transform
-from tileiras_build.pipeline.text_format import render
+from tileiras_build.pipeline.pass_manager import run_passes
+from tileiras_build.pipeline.tile_ir_text_format import render
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import CAPABILITY
-from tileiras_build.targets import find_target
+from tileiras_build.simulate import emulator
+from tileiras_build.target.targets import find_target
 
 PASSES = ["nv-tile-ir-convert-target-to-nvvm", "convert-nvgpu-and-gpu-to-nvvm"]
 

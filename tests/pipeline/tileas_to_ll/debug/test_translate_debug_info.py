@@ -4,11 +4,11 @@ import pytest
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, IntAttr, NoneAttr, StringAttr
 
 from tests.pipeline.tileas_to_ll.modules import after, job, named, only
-from tileiras_build.dialects.debuginfo.attrs import DIFile, DILexicalBlock, DILocation, DISubprogram
-from tileiras_build.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata, subprogram_of
-from tileiras_build.errors import ErrorGroup, InternalError, InvalidInput, Unsupported
-from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.core.errors import ErrorGroup, InternalError, InvalidInput, Unsupported
+from tileiras_build.ir.dialects.debuginfo.attrs import DIFile, DILexicalBlock, DILocation, DISubprogram
+from tileiras_build.ir.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata, subprogram_of
 from tileiras_build.pipeline.opt import parse_module
+from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll.debug.translate_debug_info import TranslateDebugInfo
 from tileiras_build.pipeline.tileas_to_ll.type_converter import LLVMTypeConverter
 

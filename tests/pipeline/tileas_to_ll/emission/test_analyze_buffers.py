@@ -5,8 +5,8 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 
 from tests.pipeline.tileas_to_ll.modules import after, only
 from tests.pipeline.tileas_to_ll.printing_matmul import JOB, before_conversion, first, scheduled
-from tileiras_build.errors import InternalError
-from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.core.errors import InternalError
+from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll.convert_tile_as_to_llvm import ConvertTileASToLLVM
 from tileiras_build.pipeline.tileas_to_ll.emission.analyze_buffers import analyze_buffers
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import tileiras_build
-from tests.interpreter.kernels import kernel, run
-from tileiras_build import emulator
-from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.bytecode.writer import write_module
-from tileiras_build.emulator import EmulatorFault, heap
-from tileiras_build.emulator.isa import builtin
+from tests.simulate.interpreter.kernels import kernel, run
+from tileiras_build.ir.bytecode.text_parser import parse_text
+from tileiras_build.ir.bytecode.writer import write_module
+from tileiras_build.simulate import emulator
+from tileiras_build.simulate.emulator import EmulatorFault
+from tileiras_build.simulate.emulator.isa import system_calls
+from tileiras_build.simulate.emulator.memory import device_heap
 
 PLACES = """
   %{p}_1 = reshape %{p} : tile<ptr<i32>> -> tile<1xptr<i32>>
@@ -60,12 +61,12 @@ def heaps(monkeypatch):
     """Every heap that a launch makes."""
     made = []
 
-    class Recorded(heap.Heap):
+    class Recorded(device_heap.Heap):
         def __init__(self, memory):
             super().__init__(memory)
             made.append(self)
 
-    monkeypatch.setattr(builtin, "Heap", Recorded)
+    monkeypatch.setattr(system_calls, "Heap", Recorded)
     return made
 
 
@@ -95,6 +96,6 @@ def test_serializer_of_nvidia(heaps):
 
 
 def test_kernel_traps_where_the_heap_is_full(monkeypatch):
-    monkeypatch.setattr(heap, "BYTES", 100)
+    monkeypatch.setattr(device_heap, "BYTES", 100)
     with pytest.raises(EmulatorFault, match="trap"):
         launched(STRAIGHT, "sm_90")

@@ -8,13 +8,17 @@ from xdsl.dialects.llvm import ConstantOp
 
 from tests.examples.example_library import bytecode_of
 from tileiras_build import driver
-from tileiras_build.pipeline import text_format
-from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.pipeline import tile_ir_text_format
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.pass_manager import run_passes
 from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.pipeline.tileas_to_ll.convert_tile_as_to_llvm import ConvertTileASToLLVM
-from tileiras_build.pipeline.tileas_to_ll.pipelines.agents import emit_advance, phase_of, stage_of
-from tileiras_build.targets import find_target
+from tileiras_build.pipeline.tileas_to_ll.pipelines.warp_partitions_and_mbarriers import (
+    emit_advance,
+    phase_of,
+    stage_of,
+)
+from tileiras_build.target.targets import find_target
 
 STAGES = 3
 
@@ -68,7 +72,7 @@ def parities(target: str):
     job = Job(find_target(target))
     tileas = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "tileas", job)[".tileas"]
     passes = PASSES[: PASSES.index(ConvertTileASToLLVM) + 1]
-    module = run_passes(passes, text_format.parse(tileas), job)
+    module = run_passes(passes, tile_ir_text_format.parse(tileas), job)
     for op in module.walk():
         if op.name == "nvgpu.mbarrier.try_wait.parity":
             assert op.phaseParity.type == i1

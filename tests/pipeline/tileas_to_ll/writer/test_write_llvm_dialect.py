@@ -5,13 +5,13 @@ import pytest
 from tests.examples.example_library import bytecode_of
 from tests.pipeline.tileas_to_ll.modules import after
 from tileiras_build import driver
-from tileiras_build.errors import InvalidInput
-from tileiras_build.libdevice.blob import encode
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.libdevice.blob_linked_lib import encode
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import AttachNVVMTarget
 from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
-from tileiras_build.targets import find_target
+from tileiras_build.target.targets import find_target
 
 CALL = """llvm.func @__nv_sinf(f32) -> f32
 llvm.func @f(%x: f32) -> f32 {

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, f16, f32, f64
 from xdsl.ir import SSAValue
 
-from ....dialects.cute_nvgpu.types import AtomType
-from ....dialects.definition import TableOperation
-from ....dialects.narrowing import expect, type_of
-from ....dialects.nvvm import generic
-from ....element_types import OPERAND_TYPES
-from ....errors import InternalError
-from ....targets import TARGETS
-from .conversion import BoundAtom, Converter, Held, Rewrite, View
+from ....core.errors import InternalError
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.cute_nvgpu.types import AtomType
+from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.op_definition import TableOperation
+from ....target.element_types import OPERAND_TYPES
+from ....target.targets import TARGETS
 from .memory import load_words, store_words
+from .rewriter import BoundAtom, Converter, Held, Rewrite, View
 
 REWRITES: dict[str, Rewrite] = {}
 AtomCall = Callable[[AtomType, list[Held], Converter], None]
@@ -113,7 +113,7 @@ def universal_fma(kind: AtomType, operands: list[Held], cv: Converter) -> None:
     type = types[words_of(kind, 1, cv)[0]]
     d, a, b, c = map(view_of, operands)
     values = [load_words(view, 1, cv, type)[0] for view in (a, b, c)]
-    store_words(d, [cv.emit.issue(generic.FMAOp, *values, type=type)], cv)
+    store_words(d, [cv.emit.issue(llvm_intrinsics.FMAOp, *values, type=type)], cv)
 
 
 # ---- products ------------------------------------------------------------------------------------------

@@ -8,17 +8,17 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.cute_nvgpu.atoms import TENSOR, Signed
-from ....dialects.cute_nvgpu.types import AtomType
-from ....dialects.definition import TableOperation
-from ....dialects.llvm_ext import ExtractElementOp
-from ....dialects.nvvm import tensor_memory as instructions
-from ....dialects.nvvm.barriers import ClusterRankOp
-from ....targets import TensorMemoryAtom
-from ...shared.llvm_types import TENSOR as TENSOR_SPACE
-from ...shared.llvm_types import pointer, vector
+from ....ir.dialects.cute_nvgpu.atoms import TENSOR, Signed
+from ....ir.dialects.cute_nvgpu.types import AtomType
+from ....ir.dialects.llvm_ext import ExtractElementOp
+from ....ir.dialects.nvvm import tcgen05 as instructions
+from ....ir.dialects.nvvm.barriers import ClusterRankOp
+from ....ir.dialects.op_definition import TableOperation
+from ....target.targets import TensorMemoryAtom
+from ...common.llvm_types import TENSOR as TENSOR_SPACE
+from ...common.llvm_types import pointer, vector
 from .atoms import Product, atom, atom_of, pointer_of, rewrite, value_of, words_of
-from .conversion import Converter, Held, number, word
+from .rewriter import Converter, Held, number, word
 
 ADDRESS = pointer(TENSOR_SPACE)
 COLUMNS = (32, 64, 128, 256, 512)

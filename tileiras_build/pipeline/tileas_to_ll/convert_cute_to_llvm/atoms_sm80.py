@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.cute_nvgpu.atoms import MMA, Signed
-from ....dialects.cute_nvgpu.types import AtomType
-from ....dialects.definition import TableOperation
-from ....dialects.nvvm import ops_copy
-from ....dialects.nvvm.arithmetic import MmaSyncAtomOp
-from ....dialects.nvvm.attrs import LoadCacheModifierAttr
-from ....dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
-from ....targets import MmaAtom
-from ...analysis.dot_atoms import atoms_by_name
-from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import struct_of
+from ....ir.dialects.cute_nvgpu.atoms import MMA, Signed
+from ....ir.dialects.cute_nvgpu.types import AtomType
+from ....ir.dialects.nvvm import ops_copy
+from ....ir.dialects.nvvm.arithmetic import MmaSyncAtomOp
+from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
+from ....ir.dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
+from ....ir.dialects.op_definition import TableOperation
+from ....target.targets import MmaAtom
+from ...analysis.mma_atom_selection import atoms_by_name
+from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import struct_of
 from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, view_of, words_of
-from .conversion import Converter, Held, number, word
 from .memory import load_words, store_words
+from .rewriter import Converter, Held, number, word
 
 # ---- mma.sync ----------------------------------------------------------------------------------------
 PAIR = VectorType(f16, [2])

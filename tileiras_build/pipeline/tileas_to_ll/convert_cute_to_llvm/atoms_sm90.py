@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.cute_nvgpu.types import AtomType
-from ....dialects.definition import TableOperation
-from ....dialects.nvvm import ops_copy, ops_matrix
-from ....dialects.nvvm.attrs import (
+from ....ir.dialects.cute_nvgpu.types import AtomType
+from ....ir.dialects.nvvm import ops_copy, ops_matrix
+from ....ir.dialects.nvvm.attrs import (
     LoadModeAttr,
     MmaLayoutAttr,
     ShapeAttr,
@@ -18,11 +17,12 @@ from ....dialects.nvvm.attrs import (
     WgmmaScaleOutAttr,
     WgmmaTypeAttr,
 )
-from ....dialects.nvvm.tensor_copies import MODES, REDUCTIONS, TensorReduceOp
+from ....ir.dialects.nvvm.tma_reduce import MODES, REDUCTIONS, TensorReduceOp
+from ....ir.dialects.op_definition import TableOperation
 from .atoms import ATOMS, BITS, AtomCall, Product, atom, atom_of, rewrite, value_of, view_of
-from .conversion import Converter, Held, word
 from .descriptors import generic
 from .memory import load_words, store_words
+from .rewriter import Converter, Held, word
 
 Operands = list[SSAValue | list[SSAValue] | None]
 TILE = LoadModeAttr.new([StringAttr("tile")])

@@ -8,23 +8,23 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, i32, i64
 from xdsl.ir import SSAValue
 
-from ....dialects.cute.types import MemRefType
-from ....dialects.definition import TableOperation
-from ....dialects.llvm_ext import AddrSpaceCastOp, make_global
-from ....dialects.narrowing import expect
-from ....dialects.nvvm import ops_thread
-from ....dialects.nvvm.attrs import ShflKindAttr
-from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
-from ....layouts.cute_algebra import Layout
-from ....layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
-from ...analysis.tensor_maps import MAP_BYTES
-from ...shared.llvm_types import array
-from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import POINTER, SHARED_POINTER, element_bytes
-from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
+from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.cute.types import MemRefType
+from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
+from ....ir.dialects.nvvm import ops_thread
+from ....ir.dialects.nvvm.attrs import ShflKindAttr
+from ....ir.dialects.nvvm.memory_access import DynamicSharedSizeOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts.cute_algebra import Layout
+from ....ir.layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
+from ...analysis.tma_tensor_maps import MAP_BYTES
+from ...common.llvm_types import array
+from ..convert_nvgpu_and_gpu_to_nvvm.gpu_functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import symbol
-from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ROWS_PER_ATOM, packed_descriptor
-from .conversion import Converter, Held, Rewrite, View, number, word
+from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import POINTER, SHARED_POINTER, element_bytes
+from ..convert_nvgpu_and_gpu_to_nvvm.wgmma import ROWS_PER_ATOM, packed_descriptor
 from .memory import shared_variable
+from .rewriter import Converter, Held, Rewrite, View, number, word
 
 REWRITES: dict[str, Rewrite] = {}
 I8 = IntegerType(8)

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase
 
-from ....dialects.cute import types as cute
-from ....dialects.definition import TableOperation
-from ....dialects.narrowing import expect, type_of
-from ....layouts import cute_algebra as algebra
-from ....layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
-from .conversion import Converter, Held, Leaf, Rewrite, Tree, View, number
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.cute import types as cute
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import cute_algebra as algebra
+from ....ir.layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
+from .rewriter import Converter, Held, Leaf, Rewrite, Tree, View, number
 
 REWRITES: dict[str, Rewrite] = {}
 Mode = TypeVar("Mode")

@@ -9,16 +9,16 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.cute import types as cute
-from ....dialects.definition import TableOperation
-from ....dialects.llvm_ext import AddrSpaceCastOp, make_global
-from ....dialects.narrowing import expect, type_of
-from ....layouts import cute_algebra as algebra
-from ....layouts.cute_algebra import Layout
-from ...shared.llvm_types import array
-from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import convert_type, pointer_to
-from .conversion import Converter, DescIter, Held, Leaf, Rewrite, Tree, View
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.cute import types as cute
+from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import cute_algebra as algebra
+from ....ir.layouts.cute_algebra import Layout
+from ...common.llvm_types import array
+from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import convert_type, pointer_to
 from .layouts import checked
+from .rewriter import Converter, DescIter, Held, Leaf, Rewrite, Tree, View
 
 REWRITES: dict[str, Rewrite] = {}
 ALIGNMENT = 16  # bytes; of storage: the widest access

@@ -15,13 +15,13 @@ from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects import gpu_ext as gpu
-from ....dialects.definition import TableOperation
-from ....dialects.ir import erase, walk
-from ....errors import Diagnostics, InternalError, TileirasError, Unsupported
-from ...contracts import EdgePass
+from ....core.errors import Diagnostics, InternalError, TileirasError, Unsupported
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.fast_xdsl import erase, walk
+from ....ir.dialects.op_definition import TableOperation
 from ...job import Job
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
+from ...pass_manager import EdgePass
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
 from . import (  # noqa: F401 - the generations register their atoms
     atoms,
@@ -33,7 +33,7 @@ from . import (  # noqa: F401 - the generations register their atoms
     memory,
     pipelines,
 )
-from .conversion import CARRIERS, Converter, Held, Rewrite, is_companion, refined
+from .rewriter import CARRIERS, Converter, Held, Rewrite, is_companion, refined
 
 Owned = Callable[[Attribute], bool]
 

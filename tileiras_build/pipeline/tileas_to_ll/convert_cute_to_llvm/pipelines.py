@@ -13,12 +13,12 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import SSAValue
 
-from ....dialects.cutlass.types import PipelineType
-from ....dialects.definition import TableOperation
-from ....dialects.narrowing import expect
-from ....dialects.nvvm import ops_thread, warps
-from ...shared.accessors import given
-from .conversion import Converter, Held, Leaf, Rewrite, State, number, word
+from ....ir.casting import given
+from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.cutlass.types import PipelineType
+from ....ir.dialects.nvvm import ops_thread, warp_sync
+from ....ir.dialects.op_definition import TableOperation
+from .rewriter import Converter, Held, Leaf, Rewrite, State, number, word
 
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
@@ -194,6 +194,6 @@ def named_barrier(op: TableOperation, cv: Converter) -> Sequence[Held]:
         raise cv.invalid("barrier-id", f"has barrier {barrier}: a CTA has {BARRIERS}")
     if threads < 32 or threads % 32:
         raise cv.invalid("barrier-threads", f"waits for {threads} threads, which is no multiple of a warp")
-    kind = warps.BarrierArriveCountOp if op.name.endswith(".arrive") else warps.BarrierCountOp
+    kind = warp_sync.BarrierArriveCountOp if op.name.endswith(".arrive") else warp_sync.BarrierCountOp
     cv.emit.issue(kind, barrier, threads)
     return []

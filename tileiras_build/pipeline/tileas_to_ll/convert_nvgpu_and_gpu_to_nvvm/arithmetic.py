@@ -9,17 +9,17 @@ from __future__ import annotations
 from xdsl.dialects import arith, llvm
 from xdsl.ir import Attribute, Operation
 
-from ....dialects.llvm_ext import FPToSIOp, FPToUIOp, UIToFPOp
-from ....dialects.nvvm import generic
-from .conversion import Emitter, rewrite
+from ....ir.dialects.llvm_ext import FPToSIOp, FPToUIOp, UIToFPOp
+from ....ir.dialects.nvvm import llvm_intrinsics
+from .rewriter import Emitter, rewrite
 
 INTEGERS: dict[type[Operation], type[Operation]] = {
     arith.AddiOp: llvm.AddOp, arith.SubiOp: llvm.SubOp, arith.MuliOp: llvm.MulOp, arith.DivSIOp: llvm.SDivOp,
     arith.DivUIOp: llvm.UDivOp, arith.RemSIOp: llvm.SRemOp, arith.RemUIOp: llvm.URemOp, arith.AndIOp: llvm.AndOp,
     arith.OrIOp: llvm.OrOp, arith.XOrIOp: llvm.XOrOp, arith.ShLIOp: llvm.ShlOp, arith.ShRUIOp: llvm.LShrOp,
     arith.ShRSIOp: llvm.AShrOp, arith.CmpiOp: llvm.ICmpOp, arith.ConstantOp: llvm.ConstantOp,
-    arith.MinSIOp: generic.SMinOp, arith.MaxSIOp: generic.SMaxOp, arith.MinUIOp: generic.UMinOp,
-    arith.MaxUIOp: generic.UMaxOp, arith.MinimumfOp: generic.MinimumOp, arith.MaximumfOp: generic.MaximumOp,
+    arith.MinSIOp: llvm_intrinsics.SMinOp, arith.MaxSIOp: llvm_intrinsics.SMaxOp, arith.MinUIOp: llvm_intrinsics.UMinOp,
+    arith.MaxUIOp: llvm_intrinsics.UMaxOp, arith.MinimumfOp: llvm_intrinsics.MinimumOp, arith.MaximumfOp: llvm_intrinsics.MaximumOp,
 }  # fmt: skip
 CASTS: dict[type[Operation], type[Operation]] = {
     arith.ExtSIOp: llvm.SExtOp, arith.ExtUIOp: llvm.ZExtOp, arith.TruncIOp: llvm.TruncOp, arith.ExtFOp: llvm.FPExtOp,

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntAttr, i32
 from xdsl.dialects.gpu import DimensionAttr
 from xdsl.ir import Operation
 
-from ....dialects import gpu_ext as gpu
-from ....dialects.ir import erase, replace_uses
-from ....dialects.llvm_ext import ConstantRangeAttr
-from ....dialects.narrowing import expect
-from ....dialects.nvvm.ops_thread import READS
-from .conversion import Emitter, rewrite
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.fast_xdsl import erase, replace_uses
+from ....ir.dialects.llvm_ext import ConstantRangeAttr
+from ....ir.dialects.nvvm.ops_thread import READS
+from .rewriter import Emitter, rewrite
 
 # Query -> (register, the function attribute that bounds it, whether the bound is its only value).
 REGISTERS: dict[type[Operation], tuple[str, str | None, bool]] = {

@@ -26,13 +26,13 @@ from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects import arith_ext, math_ext
-from ....dialects.llvm_ext import call_properties
-from ....dialects.narrowing import expect, type_of
-from ....dialects.vector_ext import FromElementsOp
-from ....names import LIBDEVICE_NAME, LINKED_LIBRARY
-from ....names import LIBDEVICE_PREFIX as PREFIX
-from .conversion import Emitter
+from ....core.symbols.symbol_names import LIBDEVICE_NAME, LINKED_LIBRARY
+from ....core.symbols.symbol_names import LIBDEVICE_PREFIX as PREFIX
+from ....ir.dialects import arith_ext, math_ext
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.llvm_ext import call_properties
+from ....ir.dialects.vector_ext import FromElementsOp
+from .rewriter import Emitter
 
 
 def _pair(stem: str) -> dict[Attribute, str]:

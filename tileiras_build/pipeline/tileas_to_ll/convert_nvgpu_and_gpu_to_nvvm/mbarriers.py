@@ -6,16 +6,16 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.ir import build
-from ....dialects.llvm_ext import make_global
-from ....dialects.narrowing import type_of
-from ....dialects.nvgpu import ops_barrier as nvgpu
-from ....dialects.nvgpu.attrs import SHARED, MBarrierGroupType
-from ....dialects.nvvm import ops_thread as target
-from ....dialects.nvvm.barriers import MBarrierArriveOp
-from ...shared.llvm_types import array
-from .conversion import Emitter, rewrite
-from .converted_types import SHARED_POINTER
+from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.fast_xdsl import build
+from ....ir.dialects.llvm_ext import make_global
+from ....ir.dialects.nvgpu import ops_barrier as nvgpu
+from ....ir.dialects.nvgpu.attrs import SHARED, MBarrierGroupType
+from ....ir.dialects.nvvm import ops_thread as target
+from ....ir.dialects.nvvm.barriers import MBarrierArriveOp
+from ...common.llvm_types import array
+from .rewriter import Emitter, rewrite
+from .type_conversion import SHARED_POINTER
 
 STORAGE = "mbar_storage"
 MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2

@@ -20,31 +20,31 @@ from xdsl.dialects import arith, cf, func, llvm, scf
 from xdsl.dialects.builtin import FunctionType, ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ....dialects import gpu_ext as gpu
-from ....dialects.ir import erase, instances, item, replace_uses, walk
-from ....errors import Diagnostics, Unsupported
-from ...contracts import EdgePass
+from ....core.errors import Diagnostics, Unsupported
+from ....ir.casting import block_of
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.fast_xdsl import erase, instances, item, replace_uses, walk
 from ...job import Job
-from ...shared.accessors import block_of
+from ...pass_manager import EdgePass
 from . import (  # noqa: F401 - each registers its rewrites
+    all_reduce,
     arithmetic,
-    async_copies,
-    functions,
+    assert_printf_barrier,
+    cp_async,
+    gpu_functions,
     index_queries,
-    launches,
-    matrices,
+    launch_func,
     mbarriers,
-    messages,
-    packed,
-    reductions,
-    sparse_products,
+    mma_sparse,
+    mma_sync_and_ldmatrix,
+    packed_arithmetic,
+    shuffle_and_subgroup_reduce,
     tensor_maps,
-    warpgroups,
-    warps,
+    wgmma,
 )
-from .conversion import REWRITES, Emitter, Rewrite
-from .converted_types import converter_of
 from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
+from .rewriter import REWRITES, Emitter, Rewrite
+from .type_conversion import converter_of
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
 ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # how their names begin; math is illegal where libdevice has the function
@@ -166,13 +166,13 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
         """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
         found = find(module)
         if reduced := found.of(REDUCTION):
-            _convert(reduced, reductions.expand, found, job)
+            _convert(reduced, all_reduce.expand, found, job)
             found = find(module)
         _scalarize(found, job)
         _convert(_math(found), convert_math, found, job)
         # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
         # for its launch bounds.
-        _convert(found.of(LAUNCH), launches.convert_launch, found, job)
+        _convert(found.of(LAUNCH), launch_func.convert_launch, found, job)
         roots = sorted([*found.of(ROOT), *_plain(found)], key=lambda op: isinstance(op, gpu.GPUFuncOp))
         _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
         _convert_carried_types(found, job)

@@ -6,7 +6,7 @@ from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from ....errors import Location
+from ....core.errors import Location
 
 
 def has_stem(operation: llvm.GlobalOp, stem: str) -> bool:

@@ -20,21 +20,21 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.ir import build
-from ....dialects.llvm_ext import AddrSpaceCastOp
-from ....dialects.memref_ext import CastOp
-from ....dialects.narrowing import type_of
-from ....dialects.nvgpu import attrs
-from ....dialects.nvgpu import ops_tensor_map as nvgpu
-from ....dialects.nvvm import ops_copy, ops_thread
-from ....dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr
-from ....dialects.nvvm.rows import bits_of
-from ....dialects.nvvm.tensor_copies import TensorMapReplaceOp
-from ...analysis.tensor_maps import MAP_BYTES
-from ...shared.llvm_types import array
-from .conversion import Emitter, rewrite
-from .converted_types import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
+from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.fast_xdsl import build
+from ....ir.dialects.llvm_ext import AddrSpaceCastOp
+from ....ir.dialects.memref_ext import CastOp
+from ....ir.dialects.nvgpu import attrs
+from ....ir.dialects.nvgpu import ops_tensor_map as nvgpu
+from ....ir.dialects.nvvm import ops_copy, ops_thread
+from ....ir.dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr
+from ....ir.dialects.nvvm.instructions import bits_of
+from ....ir.dialects.nvvm.tma_reduce import TensorMapReplaceOp
+from ...analysis.tma_tensor_maps import MAP_BYTES
+from ...common.llvm_types import array
 from .mbarriers import barrier_address
+from .rewriter import Emitter, rewrite
+from .type_conversion import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
 
 TILE = LoadModeAttr.new([StringAttr("tile")])
 

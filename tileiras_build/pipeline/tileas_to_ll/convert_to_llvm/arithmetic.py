@@ -8,12 +8,12 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.narrowing import expect
-from ....dialects.nvvm import generic
+from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.nvvm import llvm_intrinsics
 from ..convert_nvgpu_and_gpu_to_nvvm.arithmetic import FLOATS, KEPT, REMAPPED
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..type_converter import BYTE
-from .lowerings import by_rows, lowering
+from .lowering_registry import by_rows, lowering
 
 
 @lowering(*REMAPPED)
@@ -128,7 +128,7 @@ def lower_quotient(op: Operation, emit: Emitter) -> None:
 def lower_population(op: math.CtPopOp, emit: Emitter) -> None:
     """llvm.ctpop"""
     result = emit.types.convert(op.results[0].type)
-    row = lambda values, type: emit.add(generic.CtPopOp.make(list(values), [type]))
+    row = lambda values, type: emit.add(llvm_intrinsics.CtPopOp.make(list(values), [type]))
     emit.replace(by_rows([emit.converted(op.operands[0])], result, row, emit))
 
 
@@ -143,7 +143,7 @@ def lower_zeros(op: Operation, emit: Emitter) -> None:
     """Of zero too the result is defined: all bits."""
 
     def row(values, type):
-        name = f"{INTRINSICS[op.__class__]}.{generic.suffix(type)}"
+        name = f"{INTRINSICS[op.__class__]}.{llvm_intrinsics.suffix(type)}"
         return emit.add(llvm.CallIntrinsicOp(name, [*values, emit.constant(0, i1)], [type]))
 
     result = emit.types.convert(op.results[0].type)

@@ -15,16 +15,16 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.scf import Scf
 from xdsl.ir import Block, BlockArgument, Operation
 
-from ....dialects.ir import walk
-from ....dialects.vector_ext import FromElementsOp
-from ....errors import Diagnostics, Unsupported
-from ...contracts import EdgePass
+from ....core.errors import Diagnostics, Unsupported
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.vector_ext import FromElementsOp
 from ...job import Job
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
+from ...pass_manager import EdgePass
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
 from ..reconcile_casts import reconcile_casts
-from . import arithmetic, bridges, control, memory, vectors  # noqa: F401 - each registers its lowerings
-from .loops import lower_loops
-from .lowerings import LOWERINGS
+from . import arithmetic, functions_and_branches, memref, unrealized_casts, vector  # noqa: F401 - each registers its lowerings
+from .lowering_registry import LOWERINGS
+from .scf_to_cf import lower_loops
 
 LOOPS = frozenset(Scf.operations)
 # How the names begin of what the writer takes, and of what holds it.

@@ -29,7 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region
 
-from ....dialects.cuda_tile.location import (
+from ....ir.casting import expect
+from ....ir.dialects.cuda_tile.location import (
     LOC,
     CallSiteLocAttr,
     DILocAttr,
@@ -37,7 +38,7 @@ from ....dialects.cuda_tile.location import (
     UnknownLocAttr,
     location_attr,
 )
-from ....dialects.debuginfo.attrs import (
+from ....ir.dialects.debuginfo.attrs import (
     DIBasicType,
     DICompileUnit,
     DIDerivedType,
@@ -49,11 +50,10 @@ from ....dialects.debuginfo.attrs import (
     DISubroutineType,
     Node,
 )
-from ....dialects.debuginfo.metadata import subprogram_of
-from ....dialects.nv_tileaa.types import PointerType
+from ....ir.dialects.debuginfo.metadata import subprogram_of
+from ....ir.dialects.nv_tileaa.types import PointerType
+from ...common.llvm_element_types import POINTER, element_of
 from ...job import Job
-from ...shared.accessors import expect
-from ...shared.element_types import POINTER, element_of
 
 if TYPE_CHECKING:
     pass

@@ -32,8 +32,10 @@ from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram
-from ....dialects.debuginfo.ops import (
+from ....core.errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
+from ....ir.casting import expect, given
+from ....ir.dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram
+from ....ir.dialects.debuginfo.ops import (
     DbgAddrOp,
     DbgDeclareOp,
     DbgValueOp,
@@ -44,14 +46,12 @@ from ....dialects.debuginfo.ops import (
     VariableAttr,
     VariableOp,
 )
-from ....dialects.ir import instances, walk
-from ....errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
-from ...contracts import EdgePass
+from ....ir.dialects.fast_xdsl import instances, walk
 from ...job import Job
-from ...shared.accessors import expect, given
+from ...pass_manager import EdgePass
 from ..attach_nvvm_target import device_modules
 from .debug_info import CARRIED, DBG, SCOPE, Mode, Scopes, mode_of, nested_region, positions
-from .debug_operands import Leaf, aggregate_type, leaves, members_of, source_type
+from .debug_value_types import Leaf, aggregate_type, leaves, members_of, source_type
 
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
 # Kind of debug value -> its intrinsic.

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.ir import walk
-from ....dialects.nv_tileas.ops import AsyncUmmaOp
-from ....errors import InternalError
-from ...shared.accessors import number_of, row
+from ....core.errors import InternalError
+from ....ir.casting import number_of, row
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.nv_tileas.ops import AsyncUmmaOp
 from ..decompose_prints import is_decomposed
 
 STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")

@@ -17,30 +17,30 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
-from ....dialects import gpu_ext as gpu
-from ....dialects.cuda_tile.location import source_location
-from ....dialects.cute import layout_of
-from ....dialects.definition import TableOperation
-from ....dialects.facts import Layouts, facts_of
-from ....dialects.ir import VALUES, walk
-from ....dialects.nvvm.barriers import ClusterRankOp
-from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
-from ....errors import InternalError, TileirasError
-from ....layouts import LinearLayout
-from ...analysis.scratch_sizes import PARKED_WORDS
-from ...shared.accessors import given, number_of
-from ...shared.element_types import POINTER, Element, element_of, wrapped
-from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
-from ...shared.llvm_types import vector as vector_of
+from ....core.errors import InternalError, TileirasError
+from ....ir.casting import given, number_of
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.cuda_tile.location import source_location
+from ....ir.dialects.cute import layout_of
+from ....ir.dialects.fast_xdsl import VALUES, walk
+from ....ir.dialects.nvvm.barriers import ClusterRankOp
+from ....ir.dialects.nvvm.warp_sync import BarrierCountOp, BarWarpSyncOp, ElectOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_traits import Layouts, facts_of
+from ....ir.layouts import LinearLayout
+from ...analysis.scratch_memory_sizes import PARKED_WORDS
+from ...common.llvm_element_types import POINTER, Element, element_of, wrapped
+from ...common.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
+from ...common.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
-from .builder import Builder
-from .checks import check_operation
-from .thread_code import Value
+from .function_builder import Value
+from .instruction_builder import Builder
+from .op_preconditions import check_operation
 
 if TYPE_CHECKING:
     from ...job import Job
-    from ..control.control_flow import Loop
     from ..memory.views import MemRef, TiledView
+    from ..program.control_flow import Loop
     from .module_emitter import ModuleEmitter
 
 PARK, TMEM_STORE = "nv_tileas.park", "nv_tileas.tmem_store"

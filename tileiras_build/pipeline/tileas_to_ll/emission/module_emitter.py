@@ -24,28 +24,28 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ....dialects.cuda_tile.attrs import DenseConstantAttr
-from ....dialects.cuda_tile.location import source_location
-from ....dialects.definition import TableOperation
-from ....dialects.gpu_ext import GPUModuleOp
-from ....dialects.llvm_ext import make_function, make_global
-from ....errors import InvalidInput
-from ....manifest_words import TENSOR_MAP, VERSION
-from ....names import GLOBAL as GLOBAL_NAME
-from ....names import quoted_name
-from ....targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY
-from ...analysis.parameters import Parameters, describe
-from ...analysis.tensor_maps import MAP_BYTES
+from ....core.errors import InvalidInput
+from ....core.symbols.symbol_names import GLOBAL as GLOBAL_NAME
+from ....core.symbols.symbol_names import quoted_name
+from ....ir.casting import expect, number_of, string_of
+from ....ir.dialects.cuda_tile.attrs import DenseConstantAttr
+from ....ir.dialects.cuda_tile.location import source_location
+from ....ir.dialects.gpu_ext import GPUModuleOp
+from ....ir.dialects.llvm_ext import make_function, make_global
+from ....ir.dialects.op_definition import TableOperation
+from ....manifest.manifest_constants import TENSOR_MAP, VERSION
+from ....target.targets import COMMON_SHARED_MEMORY, PARAMETER_MEMORY
+from ...analysis.kernel_parameters import Parameters, describe
+from ...analysis.tma_tensor_maps import MAP_BYTES
+from ...common.llvm_element_types import POINTER, element_of
+from ...common.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
+from ...common.module_symbols import symbols
 from ...job import Job
-from ...shared.accessors import expect, number_of, string_of
-from ...shared.element_types import POINTER, element_of
-from ...shared.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
-from ...shared.symbols import symbols
 from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
-from ..pipelines.tensor_maps import descriptor_entry
-from .handlers import HANDLERS
+from ..pipelines.tma_copies import descriptor_entry
+from .handler_table import HANDLERS
 from .kernel_emitter import KernelEmitter
-from .places import Places
+from .source_locations import Places
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
 MAP_ALIGNMENT = 64

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ....dialects.definition import TableOperation
-from ....dialects.nv_tileas.ops import ATOM_LOOP
-from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
-from ....errors import Unsupported
-from ....layouts import LinearLayout
-from ...shared.accessors import number_of, string_of
-from ...shared.element_types import Element
-from ...shared.llvm_types import integer
+from ....core.errors import Unsupported
+from ....ir.casting import number_of, string_of
+from ....ir.dialects.nv_tileas.ops import ATOM_LOOP
+from ....ir.dialects.nvvm.memory_access import AtomLoopOp, AtomOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import LinearLayout
+from ...common.llvm_element_types import Element
+from ...common.llvm_types import integer
+from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
-from ..emission.thread_code import Value
 from .global_memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
 from .vector_access import Modifiers, predicate

@@ -14,21 +14,21 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.definition import TableOperation
-from ....dialects.nvvm.generic import SMaxOp, SMinOp
-from ....element_types import ELEMENT_TYPES
-from ....errors import Unsupported
-from ....layouts import LinearLayout
-from ...shared.accessors import expect, number_of, numbers_of, string_of
-from ...shared.element_types import Element, element_of
-from ...shared.llvm_types import I8, I32, I64
+from ....core.errors import Unsupported
+from ....ir.casting import expect, number_of, numbers_of, string_of
+from ....ir.dialects.nvvm.llvm_intrinsics import SMaxOp, SMinOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import LinearLayout
+from ....target.element_types import ELEMENT_TYPES
+from ...common.llvm_element_types import Element, element_of
+from ...common.llvm_types import I8, I32, I64
+from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
-from ..emission.thread_code import Value
-from ..values.packed_elements import load_packed, store_packed
-from .late_loads import LateLoads
-from .loaded_words import is_kept_in_words, joined, load_words
-from .positions import Positions
-from .tile_indices import TileIndices, early
+from .element_coordinates import Positions
+from .fp4_access import load_packed, store_packed
+from .lazy_loads import LateLoads
+from .packed_loads import is_kept_in_words, joined, load_words
+from .tile_bounds_checks import TileIndices, early
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView, view_of
 

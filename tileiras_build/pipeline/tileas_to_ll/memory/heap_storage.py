@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from ....dialects.definition import TableOperation
-from ....dialects.nvvm.generic import TrapOp
-from ...shared.accessors import block_of, given, number_of
-from ...shared.element_types import element_of
-from ...shared.llvm_types import GLOBAL, I64, SHARED, pointer
+from ....ir.casting import block_of, given, number_of
+from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
+from ....ir.dialects.op_definition import TableOperation
+from ...common.llvm_element_types import element_of
+from ...common.llvm_types import GLOBAL, I64, SHARED, pointer
+from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
-from ..emission.thread_code import Value
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 

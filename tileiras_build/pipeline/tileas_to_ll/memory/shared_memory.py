@@ -1,7 +1,7 @@
 """Moving registers to and from shared memory as the plans of ``layouts`` say.
 
 An address is ``((base ^ xor) + add)`` past the start of a scratch region; ``base`` belongs to the thread and is computed
-once (layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whose words stay packed until used.
+once (ir/layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whose words stay packed until used.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ....dialects.cute_nvgpu.atoms import matrices_atom
-from ....dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
-from ....dialects.nvvm.words import PackOp, PermuteOp
-from ....layouts import MatrixAccess, SharedAccess
-from ....layouts.ldmatrix import MatrixInstruction
-from ....layouts.shared_access import VectorAccess
-from ...shared.element_types import ELEMENTS, Element
-from ...shared.llvm_types import I8, I32
+from ....ir.dialects.cute_nvgpu.atoms import matrices_atom
+from ....ir.dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
+from ....ir.dialects.nvvm.register_packing import PackOp, PermuteOp
+from ....ir.layouts import MatrixAccess, SharedAccess
+from ....ir.layouts.ldmatrix_access import MatrixInstruction
+from ....ir.layouts.shared_access import VectorAccess
+from ...common.llvm_element_types import ELEMENTS, Element
+from ...common.llvm_types import I8, I32
+from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Packed, Part, taken
-from ..emission.thread_code import Value
 from .vector_access import load_vector, store_vector, to_border
 
 BYTES, WORD = 4, ELEMENTS["i32"]

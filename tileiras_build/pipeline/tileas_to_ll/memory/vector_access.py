@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.nvvm.memory_access import LoadOp, StoreOp
-from ...shared.accessors import typed
-from ...shared.element_types import Element
-from ...shared.llvm_types import I1, I8, I64, struct
+from ....ir.casting import typed
+from ....ir.dialects.nvvm.memory_access import LoadOp, StoreOp
+from ...common.llvm_element_types import Element
+from ...common.llvm_types import I1, I8, I64, struct
+from ..emission.function_builder import Value
 from ..emission.kernel_emitter import KernelEmitter
-from ..emission.thread_code import Value
 
 Modifiers = Mapping[str, str]
 

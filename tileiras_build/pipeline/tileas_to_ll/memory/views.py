@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.definition import TableOperation
-from ....dialects.nv_tileaa import MemRefType, TiledViewType
-from ...analysis.memory_access import memory_order
-from ...shared.accessors import expect
-from ...shared.element_types import element_of
-from ...shared.llvm_types import I8, I16, I32, I64
+from ....ir.casting import expect
+from ....ir.dialects.nv_tileaa import MemRefType, TiledViewType
+from ....ir.dialects.op_definition import TableOperation
+from ...analysis.access_vectorization import memory_order
+from ...common.llvm_element_types import element_of
+from ...common.llvm_types import I8, I16, I32, I64
+from ..emission.function_builder import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
-from ..emission.thread_code import Value
 
 
 @dataclass

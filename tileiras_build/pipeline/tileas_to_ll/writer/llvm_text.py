@@ -9,11 +9,11 @@ from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.debuginfo.attrs import Node
-from ....dialects.debuginfo.metadata import DebugMetadata
-from ....errors import Unsupported
-from ...shared.accessors import expect
-from ...shared.llvm_types import FLOATS
+from ....core.errors import Unsupported
+from ....ir.casting import expect
+from ....ir.dialects.debuginfo.attrs import Node
+from ....ir.dialects.debuginfo.metadata import DebugMetadata
+from ...common.llvm_types import FLOATS
 from ..debug.debug_info import DBG
 
 EMPTY_NODE = 0  # the number of the metadata node without operands

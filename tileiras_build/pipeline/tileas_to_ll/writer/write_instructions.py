@@ -10,17 +10,17 @@ from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.debuginfo.attrs import Node
-from ....dialects.debuginfo.metadata import expression_text
-from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
-from ....dialects.ir import VALUES, item, unpacked
-from ....dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
-from ....dialects.nvvm.mapping import row_of
-from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Place, Row, Widened, constants
-from ....dialects.vector_ext import FromElementsOp
-from ....errors import Unsupported
-from ....names import llvm_string, llvm_symbol
-from ...shared.accessors import expect, given
+from ....core.errors import Unsupported
+from ....core.symbols.symbol_names import llvm_string, llvm_symbol
+from ....ir.casting import expect, given
+from ....ir.dialects.debuginfo.attrs import Node
+from ....ir.dialects.debuginfo.metadata import expression_text
+from ....ir.dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
+from ....ir.dialects.fast_xdsl import VALUES, item, unpacked
+from ....ir.dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
+from ....ir.dialects.nvvm.instructions import NONE, Argument, Assembly, Intrinsic, Place, Row, Widened, constants
+from ....ir.dialects.nvvm.llvm_lowering import row_of
+from ....ir.dialects.vector_ext import FromElementsOp
 from ..debug.debug_info import DBG
 from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text, type_text
 

@@ -1,7 +1,7 @@
 """LLVM IR text of a module of ``llvm`` and ``nvvm`` operations: functions, globals, metadata.
 
 The last step of the edge. Operations of the ``llvm`` dialect are LLVM's instructions; those of ``nvvm`` are spelled by
-their rows in the book (``dialects/nvvm/mapping.py``). An operation of another dialect is refused by name.
+their rows in the book (``ir/dialects/nvvm/llvm_lowering.py``). An operation of another dialect is refused by name.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....book.serializers import DATA_LAYOUTS, TRIPLE
-from ....dialects.debuginfo.attrs import Node
-from ....dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
-from ....dialects.gpu_ext import GPUModuleOp
-from ....dialects.ir import block_operations, segment_sizes
-from ....dialects.nvvm.target import DEFAULTS, TargetAttr
-from ....errors import InvalidInput, Unsupported
-from ....names import LINKED_LIBRARY, llvm_string, llvm_symbol
-from ...serialization import NOTE
-from ...shared.accessors import expect, last_op
+from ....core.errors import InvalidInput, Unsupported
+from ....core.symbols.symbol_names import LINKED_LIBRARY, llvm_string, llvm_symbol
+from ....ir.casting import expect, last_op
+from ....ir.dialects.debuginfo.attrs import Node
+from ....ir.dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
+from ....ir.dialects.fast_xdsl import block_operations, segment_sizes
+from ....ir.dialects.gpu_ext import GPUModuleOp
+from ....ir.dialects.nvvm.target import DEFAULTS, TargetAttr
+from ....target.isa.serializer_options import DATA_LAYOUTS, TRIPLE
+from ...serialization_target import NOTE
 from ..attach_nvvm_target import serialization_of, serialized_for
 from ..debug.debug_info import DBG
 from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text, type_text
@@ -130,7 +130,7 @@ def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug:
 
 
 def _linked_library(containers: Sequence[Operation]) -> str | None:
-    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/blob.py)."""
+    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/blob_linked_lib.py)."""
     found = [op.attributes[LINKED_LIBRARY] for op in containers if LINKED_LIBRARY in op.attributes]
     if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
         message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"

@@ -1,0 +1,376 @@
+"""Whatever a build depends on changes: then an incremental build, a clean one, and a clean one with the cache agree.
+
+The rows of ``input_edits.py`` are the kernels of one project, so that every change is seen beside all others; what
+is not a kernel's own is changed in a project of its own below.
+"""
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.build.incremental.untraced_reads import UNUSUAL_WAYS
+from tests.build.input_edits import WAYS as USUAL_WAYS
+from tests.build.input_edits import Way, in_place, renamed, write
+from tests.build.library_side_effects import LIBRARY_WAYS
+from tests.build.test_build_session import ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
+from tests.build.test_caching_executor import artifacts
+from tests.compiled_once import once, shared_folder
+from tests.package_copy import copy_package
+
+PROGRAMS = SCONSTRUCT.replace("fake_stages.TABLE", "fake_stages.PROGRAM_TABLE").replace(
+    'sorted(Glob("*.tilebc") + Glob("*.py"), key=str)', 'sorted(Glob("*/k.py"), key=str)'
+)
+CASE = "from tileiras_build.frontend.export_cutile import Case\nCASES = [Case({name!r}, None, ())]\n"
+WAYS = USUAL_WAYS | UNUSUAL_WAYS | LIBRARY_WAYS
+UNKEPT = (
+    "another program's output",
+    "/proc/self/cwd",
+    "getenv of C",
+    "a process of its own",
+    "a hard link that it makes",
+    "a tree that it copies",
+)
+ROW = {name: f"w{number:03}" for number, name in enumerate([*WAYS, "nothing"])}
+
+
+class Programs(Project):
+    """A project with a folder and a kernel for each way, and one kernel that nothing changes."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.write("SConstruct", PROGRAMS)
+        self.write("ptxas", "ptxas 1")
+        self.write("libdevice.bc", "libdevice 1")
+        self.environment: dict[str, str] = {}
+        for name, way in (WAYS | {"nothing": Way("VALUE = 1")}).items():
+            self._add(ROW[name], way)
+
+    def _add(self, row: str, way: Way) -> None:
+        here = self.folder / row
+        here.mkdir()
+        program = CASE.format(name=row) + way.program + "\n"
+        for path, text in way.files.items():
+            (here / path).parent.mkdir(parents=True, exist_ok=True)
+            (here / path).write_text(CASE.format(name=row) + text if path.endswith("k.py") else text)
+        way.before(here)
+        if way.kernel.startswith("link:"):
+            (here / "k.py").symlink_to(way.kernel.removeprefix("link:"))
+        else:
+            (here / "k.py").write_text(program)
+        self.set(here, way.environment)
+
+    def set(self, here: Path, variables: dict[str, str]) -> None:
+        for name, value in variables.items():
+            value = value.replace("{here}", str(here))
+            before = self.environment.get(name)
+            self.environment[name] = f"{before}:{value}" if name == "PYTHONPATH" and before else value
+
+    def build(self, *arguments: str):
+        path = os.pathsep.join(filter(None, (self.environment.get("PYTHONPATH"), str(Path(__file__).parents[2]))))
+        done = self.run(*arguments, sm="90", **self.environment | {"PYTHONPATH": path})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def change(self) -> None:
+        self.environment.pop("HOME")
+        for name, way in WAYS.items():
+            way.change(self.folder / ROW[name])
+            self.set(self.folder / ROW[name], way.later)
+
+    def clean(self, *arguments: str):
+        shutil.rmtree(self.folder / "build")
+        (self.folder / ".sconsign.dblite").unlink()
+        return self.build(*arguments)
+
+
+@pytest.fixture(scope="module")
+def builds():
+    """The artifacts before the change, and those of the three builds after it."""
+    return once(("ways to change",), _builds)
+
+
+def _builds() -> dict:
+    project, cache = Programs(shared_folder()), f"cache={shared_folder()}"
+    project.build(cache)
+    made = {"before": artifacts(project)}
+    made["unchanged"] = steps_of(project.build(cache))
+    project.change()
+    made["steps"] = steps_of(project.build(cache, "explain=1"))
+    made["incremental"] = artifacts(project)
+    project.clean(cache)
+    made["cached"] = artifacts(project)
+    project.clean()
+    made["clean"] = artifacts(project)
+    made["again"] = steps_of(project.build())
+    return made
+
+
+def of(made: dict[str, str], name: str) -> dict[str, str]:
+    return {path: digest for path, digest in made.items() if Path(path).stem == ROW[name]}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_three_builds_agree_after(builds, name):
+    assert of(builds["incremental"], name) == of(builds["clean"], name) == of(builds["cached"], name)
+    assert of(builds["incremental"], name) != of(builds["before"], name), "the change changes nothing"
+
+
+def test_what_nothing_changes_is_not_built(builds):
+    assert not [step for step in builds["steps"] if ROW["nothing"] in step.split(":")[0]]
+    # Only what cannot be followed is exported again and again, and ends there.
+    assert builds["unchanged"] == builds["again"] == ["tilebc 1 of k.py"] * len(UNKEPT)
+
+
+# ---- what is not a kernel's own
+@dataclass(frozen=True)
+class Change:
+    """A change of a project with the kernels ``Sources``, and what is said to the builds after it."""
+
+    change: Callable[[Path], None] = lambda folder: None
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def _edit(name: str, old: str, new: str, how: Callable = in_place) -> Callable[[Path], None]:
+    return lambda folder: how(name, (folder / name).read_text().replace(old, new))(folder)
+
+
+SOURCES = {
+    "a.tilebc": "kernel a\nvalue 1\n",
+    "b.tilebc": "kernel b\nptx: libdevice\nptx: linked\n",
+    "k.py": CASE.format(name="k")
+    + "try:\n    from far import VALUE\nexcept ImportError:\n    from sizes import VALUE\n",
+    "sizes.py": "import os; VALUE = os.environ.get('SIZE', 1)\n",
+}
+CHANGES = {
+    "a source, in place": Change(_edit("a.tilebc", "value 1", "value 2")),
+    "a source, by rename": Change(_edit("a.tilebc", "value 1", "value 2", renamed)),
+    "a source that is longer": Change(write("a.tilebc", "kernel a\nvalue 11\n")),
+    "ptxas, in place": Change(in_place("ptxas", "ptxas 2")),
+    "ptxas, by rename": Change(renamed("ptxas", "ptxas 2")),
+    "libdevice, in place": Change(in_place("libdevice.bc", "libdevice 2")),
+    "libdevice, by rename": Change(renamed("libdevice.bc", "libdevice 2")),
+    "another ptxas": Change(write("ptxas-2", "ptxas 2"), ("ptxas=ptxas-2",)),
+    "opt": Change(options=("opt=1",)),
+    "the targets": Change(options=("sm=90,100",)),
+    "a variable": Change(environment={"SIZE": "2"}),
+    "the build script, in place": Change(_edit("SConstruct", '"opt": 2', '"opt": 1')),
+    "the build script, by rename": Change(_edit("SConstruct", '"opt": 2', '"opt": 1', renamed)),
+    "where Python looks for modules": Change(write("first/far.py", "VALUE = 5\n"), environment={"PYTHONPATH": "first"}),
+}
+
+
+class Changing(Project):
+    """A project with ``SOURCES``."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        for name, text in SOURCES.items():
+            self.write(name, text)
+        script = PROGRAMS.replace('"*/k.py"', '"k.py"').replace('Glob("', 'Glob("*.tilebc") + Glob("')
+        self.write("SConstruct", script.replace('"kernels", ', '"kernels", kernels={"a": {"opt": 2}}, sources='))
+        self.path: tuple = (ROOT,)
+
+    def build(self, change: Change, *arguments: str) -> dict[str, str]:
+        path = [change.environment.get("PYTHONPATH"), *self.path]
+        environment = change.environment | {"PYTHONPATH": os.pathsep.join(map(str, filter(None, path)))}
+        # Of an option that is given twice the last counts.
+        done = self.run(*change.options, *arguments, sm="90", **environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return artifacts(self)
+
+    def clean(self) -> None:
+        shutil.rmtree(self.folder / "build")
+        (self.folder / ".sconsign.dblite").unlink()
+
+    def check(self, before: dict[str, str], change: Change, cache: str) -> dict[str, str]:
+        """The artifacts after ``change``, which three builds make alike."""
+        change.change(self.folder)
+        incremental = self.build(change, cache)
+        self.clean()
+        cached = self.build(change, cache)
+        self.clean()
+        assert incremental == cached == self.build(change)
+        assert incremental != before, "the change changes nothing"
+        return incremental
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_three_builds_agree_after_a_change_of_the_project(tmp_path, name):
+    project, cache = Changing(tmp_path), f"cache={tmp_path / 'cache'}"
+    project.check(project.build(Change(), cache), CHANGES[name], cache)
+
+
+# A stage whose code lies in a package of the project's own, which is put before the real one.
+STAGE_CODE = "code/tileiras_build/pipeline/stage_code.py"
+TO_LL = "CODE = {}\n\n\ndef to_ll(text, job):\n    return text + f'code {{CODE}}\\n'\n"
+WITH_STAGE = (
+    PROGRAMS.replace("*/k.py", "k.py")
+    .replace('Glob("', 'Glob("*.tilebc") + Glob("')
+    .replace(
+        "from tests import fake_stages\n",
+        """from dataclasses import replace
+from tests import fake_stages
+edge = "tileiras_build.pipeline.stage_code:to_ll"
+rows = [replace(row, edge=edge, sources=("pipeline/stage_code.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
+fake_stages.PROGRAM_TABLE = tuple(rows)
+""",
+    )
+)
+
+
+def test_three_builds_agree_after_changes_of_a_stages_code(tmp_path):
+    """Of a size and a time that Python takes for unchanged."""
+    project, cache = Changing(tmp_path), f"cache={tmp_path / 'cache'}"
+    copy_package(tmp_path / "code/tileiras_build")
+    project.write(STAGE_CODE, TO_LL.format(1))
+    project.write("SConstruct", WITH_STAGE)
+    project.path = (tmp_path / "code", ROOT)
+    made = project.check(project.build(Change(), cache), Change(in_place(STAGE_CODE, TO_LL.format(2))), cache)
+    project.check(made, Change(renamed(STAGE_CODE, TO_LL.format(3))), cache)
+
+
+# ---- changes while a step runs
+def during(project: Project, change: Callable[[Path], None], *arguments: str):
+    """Build, and make ``change`` while a step waits at its gate."""
+    done = []
+    build = threading.Thread(target=lambda: done.append(project.run(*arguments, sm="90")))
+    build.start()
+    deadline = time.monotonic() + 100
+    while not (project.folder / "started").exists() and build.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    change(project.folder)
+    (project.folder / "go").touch()
+    build.join()
+    return done[0]
+
+
+GATED = {
+    "a source": ({"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"}, _edit("a.tilebc", "value 1", "value 2")),
+    "a source, by rename": (
+        {"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"},
+        _edit("a.tilebc", "value 1", "value 2", renamed),
+    ),
+    "ptxas": ({"a.tilebc": "kernel a\ncubin: gate\n"}, in_place("ptxas", "ptxas 2")),
+    "ptxas, by rename": ({"a.tilebc": "kernel a\ncubin: gate\n"}, renamed("ptxas", "ptxas 2")),
+    "libdevice": (
+        {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\ncut: gate\n"},
+        in_place("libdevice.bc", "libdevice 2"),
+    ),
+    "a module that a file imports": (
+        {
+            "k.py": CASE.format(name="k")
+            + "import os, time\nfrom sizes import VALUE\nopen('started', 'w').close()\n"
+            + "while not os.path.exists('go'): time.sleep(0.01)\n",
+            "sizes.py": "VALUE = 1\n",
+        },
+        in_place("sizes.py", "VALUE = 2\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_what_changes_during_a_step_is_made_from_one_state_of_its_inputs(tmp_path, name):
+    """And the cache has nothing of the new state under the key of the old one: another checkout has that."""
+    files, change = GATED[name]
+    cache = f"cache={tmp_path / 'cache'}"
+
+    def checkout(name: str) -> Project:
+        (tmp_path / name).mkdir()
+        made = Project(tmp_path / name)
+        made.write("SConstruct", PROGRAMS.replace('"*/k.py"', '"k.py"').replace('Glob("', 'Glob("a.tilebc") + Glob("'))
+        for path, text in files.items():
+            made.write(path, text)
+        return made
+
+    edited, old, new = checkout("edited"), checkout("old"), checkout("new")
+    done = during(edited, change, cache)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for project in (old, new):
+        (project.folder / "go").touch()
+    change(new.folder)
+    for project in (old, new):
+        assert project.run(cache, sm="90").returncode == 0
+        with_cache = artifacts(project)
+        shutil.rmtree(project.folder / "build")
+        (project.folder / ".sconsign.dblite").unlink()
+        assert project.run(sm="90").returncode == 0
+        assert with_cache == artifacts(project)
+    assert edited.run(cache, sm="90").returncode == 0
+    assert artifacts(edited) == artifacts(new) != artifacts(old)
+
+
+def test_a_source_that_always_changes_fails_its_step(tmp_path):
+    project = Project(tmp_path)
+    project.write("a.tilebc", "kernel a\ntileaa: rewrite\n")
+    done = project.run("-k", sm="90")
+    assert done.returncode == 2
+    message = (
+        "a.tilebc: error[input-changed]: the file changed while a step read it, and once more when the step ran again"
+    )
+    assert message in done.stderr
+    assert steps_of(done) == sorted(["tileaa sm_90 a", *chain("b", targets=["sm_90"]), *cuts("sm_90")])
+
+
+def test_an_import_that_always_changes_fails_its_step(tmp_path):
+    project = Project(tmp_path)
+    project.write("SConstruct", PROGRAMS.replace("*/k.py", "k.py"))
+    project.write("sizes_of_k.txt", "")
+    project.write(
+        "k.py",
+        CASE.format(name="k") + "import subprocess\nVALUE = open('sizes_of_k.txt').read()\n"
+        "subprocess.run('echo >> sizes_of_k.txt', shell=True)\n",
+    )
+    done = project.run(sm="90")
+    assert done.returncode == 2
+    assert (
+        "k.py: error[input-changed]: sizes_of_k.txt changed while the file was exported, and once more" in done.stderr
+    )
+
+
+TAMPER = """
+from tileiras_build.build import actions
+write_files = actions.write_files
+
+
+def write(files):
+    write_files(files)
+    for path in files:
+        if path.name == "a.ll":
+            path.write_bytes(b"kernel a, by somebody else")
+
+
+if ARGUMENTS.get("prefix") == "tampered":
+    actions.write_files = write
+"""
+
+
+def test_an_artifact_that_somebody_else_changes_is_not_taken_for_the_steps(tmp_path):
+    project = Project(tmp_path)
+    project.write("SConstruct", SCONSTRUCT.replace("DefaultEnvironment", TAMPER + "\nDefaultEnvironment", 1))
+    done = project.run("prefix=tampered", "-k", sm="90")
+    assert done.returncode == 2
+    assert "build/sm_90/a.ll: error[input-changed]: this is not what the step that makes it has written" in done.stderr
+    assert not (tmp_path / "build/sm_90/a.ptx").exists()
+    assert project.steps(sm="90") == [f"{stage} sm_90 a" for stage in ("cubin", "ll", "ptx")]
+
+
+def test_a_file_that_another_step_makes_is_made_before_it_is_read(tmp_path):
+    """The build script does not say that the export reads it."""
+    project = Project(tmp_path)
+    made = '\nDefault(env.Command("made.txt", "in.txt", Copy("$TARGET", "$SOURCE")))\n'
+    project.write("SConstruct", PROGRAMS.replace('"*/k.py"', '"k.py"') + made)
+    project.write("k.py", CASE.format(name="k") + "VALUE = open('made.txt').read()\n")
+    project.write("in.txt", "1")
+    assert project.run("made.txt", sm="90").returncode == 0
+    assert project.run(sm="90").returncode == 0
+    project.write("in.txt", "2")
+    assert project.run(sm="90").returncode == 0
+    assert "value '2'" in (tmp_path / "build/sm_90/k.ptx").read_text()
+    assert project.steps(sm="90") == []

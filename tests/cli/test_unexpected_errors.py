@@ -1,0 +1,90 @@
+"""What a command says where something else than a diagnostic is raised: one sentence with an id, and a trace in a file."""
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tileiras_build.cli import dispatch
+from tileiras_build.core.errors import InternalError, InvalidInput, described, words_of
+
+
+class Speechless(Exception):
+    """Breaks where it is asked what it says."""
+
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+@pytest.fixture
+def failing(monkeypatch, tmp_path):
+    """Lets ``targets`` raise an error; the last line that the command says, and its exit code."""
+    monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path / "dump"))
+
+    def run(error: Exception, capsys) -> tuple[str, int]:
+        def command(options):
+            raise error
+
+        monkeypatch.setattr(dispatch, "_function", lambda found: command)
+        code = dispatch.main(["targets"])
+        (line,) = capsys.readouterr().err.splitlines()
+        return line, code
+
+    return run
+
+
+def test_a_fault_of_ours_is_one_sentence_and_its_trace_a_file(failing, capsys):
+    line, code = failing(KeyError("x\ny"), capsys)
+    found = re.fullmatch(
+        r"internal error\[command-failed\]: tileiras-build targets failed: KeyError: 'x\\ny'; "
+        r"a fault of tileiras_build, whose trace is in (.*error.txt); repeat it with: tileiras-build targets",
+        line,
+    )
+    assert code == 3 and found
+    trace = Path(found[1]).read_text()
+    assert trace.startswith("tileiras-build targets\n") and "raise error" in trace and "KeyError" in trace
+
+
+def test_a_dump_that_cannot_be_written_is_said(failing, capsys, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path / "file" / "dump"))
+    line, code = failing(KeyError("x"), capsys)
+    assert code == 3 and "no dump: cannot make a folder for dumps" in line
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            PermissionError(13, "Permission denied", "/a/b"),
+            "error[system]: the system refuses: /a/b: Permission denied",
+        ),
+        (MemoryError(), "error[system-memory]: there is not enough memory for this"),
+    ],
+)
+def test_what_the_system_refuses_is_no_fault_of_ours(failing, capsys, error, said):
+    line, code = failing(error, capsys)
+    assert code == 1 and line.startswith(said)
+
+
+def test_an_exception_that_breaks_is_described(failing, capsys):
+    line, code = failing(Speechless(), capsys)
+    assert code == 3 and "Speechless: (it cannot say what it is)" in line
+
+
+def test_what_exceptions_say_can_be_written():
+    assert words_of(ValueError("a\ud800")) == r"a\ud800"
+    assert described(ValueError("a\nb")) == "ValueError: a b"
+    for kind in (InvalidInput, InternalError):
+        error = kind("x", "m\ud800", remedy="r\udfff")
+        assert str(error).encode() and error.message == r"m\ud800" and error.remedy == r"r\udfff"
+
+
+def test_output_that_an_encoding_lacks_is_shown_as_numbers(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(dispatch, "_function", lambda found: lambda options: print("é\ud800"))
+    assert dispatch.main(["targets"]) == 0
+    assert stream.buffer.getvalue() == b"\\xe9\\ud800\n"

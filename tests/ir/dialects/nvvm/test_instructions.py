@@ -1,0 +1,41 @@
+"""Operations that are defined by a row of the book alone: their text, their effects."""
+
+import pytest
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.llvm import UndefOp
+from xdsl.traits import Pure
+
+from tileiras_build.ir.dialects.nvvm.instructions import NONE, ROWS, Assembly, Intrinsic
+from tileiras_build.ir.dialects.nvvm.llvm_lowering import MAPPING, row_of
+from tileiras_build.pipeline.opt import parse_module
+from tileiras_build.pipeline.tile_ir_text_format import render
+
+MEMBERS = {"1": 1, "?": 1, "*": 3}  # operands that a full group has
+
+
+def made(kind, full: bool):
+    """One operation: every group of operands full, or only those that must be there."""
+    values = UndefOp(i32)
+    groups = [[values.res] * (MEMBERS[mark] if full or mark == "1" else 0) for _, mark in kind.operand_groups]
+    attributes = {"number": IntegerAttr(3, i64), "word": StringAttr("relaxed"), "flag": UnitAttr()} if full else {}
+    return ModuleOp([values, kind.make(groups, [i32] * len(kind.result_groups), attributes)])
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("kind", ROWS, ids=lambda kind: kind.name)
+def test_an_operation_prints_and_reads_back(kind, full):
+    module = made(kind, full)
+    text = render(module)
+    again = parse_module(text.decode())
+    assert again.is_structurally_equivalent(module) and render(again) == text
+
+
+def test_what_touches_memory_or_all_threads_is_not_pure():
+    for kind in ROWS:
+        row = row_of(made(kind, True).body.block.last_op)
+        assert isinstance(row, Intrinsic | Assembly)
+        assert kind.has_trait(Pure) == (row.effects == NONE and not row.convergent), kind.name
+
+
+def test_no_operation_is_in_two_tables():
+    assert {op.name for op in ROWS} & {op.name for op in MAPPING} == set()

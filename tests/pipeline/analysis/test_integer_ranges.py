@@ -1,0 +1,118 @@
+"""Ranges of integers and what is proven of tile indices: each rule on small programs, and soundness against evaluation."""
+
+import pytest
+
+from tileiras_build.ir.casting import row
+from tileiras_build.ir.dialects.fast_xdsl import walk
+from tileiras_build.pipeline.analysis.integer_ranges import Check, IndexRanges
+from tileiras_build.pipeline.tile_ir_text_format import parse
+
+HEAD = """!m = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
+!v = !nv_tileaa.tiled_view<partition, !m, tile = [16, 64], dim_map = [0, 1], steps = [16, 64], sparse = -1, padding = none>
+!w = !nv_tileaa.tiled_view<partition, !m, tile = [16, 128], dim_map = [0, 1], steps = [16, 128], sparse = -1, padding = none>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f32>, %r: i32, %c: i32, %any: i32):
+  %rows = nv_tileas.assume %r {predicate = #cuda_tile.bounded<0, ?>} : i32
+  %columns = nv_tileas.assume %c {predicate = #cuda_tile.bounded<0, ?>} : i32
+  %mem = nv_tileas.make_memref %p sizes(%rows, %columns) strides(%columns) : (!nv_tileaa.ptr<f32>, i32, i32, i32) -> !m
+  %v = nv_tileas.block_tile %mem : (!m) -> !v
+  %w = nv_tileas.block_tile %mem : (!m) -> !w
+  %x = nv_tileas.get_program_id {axis = 0 : i32} : i32
+  %y = nv_tileas.get_program_id {axis = 1 : i32} : i32
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %63 = arith.constant 63 : i32
+  %64 = arith.constant 64 : i32
+  %100 = arith.constant 100 : i32
+  %minus = arith.constant -1 : i32
+  %down, %across = nv_tileas.get_tile_count %v : (!v) -> (i32, i32)
+  %d, %wide = nv_tileas.get_tile_count %w : (!w) -> (i32, i32)
+"""
+LOAD = "  %t, %u = nv_tileas.tiled_load %v coords({}, {}) {{mem_semantic = \"weak\"}} : (!v, i32, i32) -> (tensor<16x64xf32>, !nv_tileaa.mem_token)\n"  # fmt: skip
+
+
+def module(lines: str):
+    [func] = parse((HEAD + lines + "  nv_tileaa.return\n}").encode(), "k.tileas").body.block.ops
+    return func
+
+
+def checks(lines: str, index: str) -> Check:
+    """What is asked of an index of 64 columns."""
+    load = LOAD.format("%y", index)
+    func = module(lines.replace("LOAD", load) if "LOAD" in lines else lines + load)
+    [load] = [op for op in walk(func) if op.name == "nv_tileas.tiled_load"]
+    return IndexRanges().checks(row(load))[1]
+
+
+LOOP = """  nv_tileas.for {}, {}, {} initial() : (i32, i32, i32) -> () {{
+  ^bb1(%i: i32):
+LOAD    nv_tileas.continue : () -> ()
+  }}
+"""
+
+
+def loop(lower: str, upper: str, step: str = "%one", before: str = "") -> str:
+    return before + LOOP.format(lower, upper, step)
+
+
+@pytest.mark.parametrize("lower, upper, step, before, expected", [
+    ("%zero", "%across", "%one", "", Check.NONE),
+    ("%y", "%across", "%64", "", Check.NONE),
+    ("%zero", "%wide", "%one", "", Check.NONE),  # fewer tiles, for they are larger
+    ("%zero", "%n", "%one", "%n = arith.ceildivsi %columns, %64 : i32\n", Check.NONE),
+    ("%zero", "%n", "%one", "%n = arith.ceildivsi %c, %64 : i32\n", Check.NONE),
+    ("%zero", "%n", "%one", "%s = arith.addi %columns, %63 : i32\n%n = arith.floordivsi %s, %64 : i32\n", Check.NONE),
+    ("%zero", "%n", "%one", "%s = arith.minsi %columns, %any : i32\n%n = arith.ceildivsi %s, %64 : i32\n", Check.NONE),
+    ("%zero", "%n", "%one", "%s, %n = nv_tileas.get_dim_size %mem : (!m) -> (i32, i32)\n", Check.ANY),  # elements, not tiles
+    ("%zero", "%n", "%one", "%n = arith.ceildivsi %rows, %64 : i32\n", Check.END),
+    ("%zero", "%n", "%one", "%n = arith.addi %wide, %one : i32\n", Check.END),
+    ("%zero", "%100", "%one", "", Check.END),
+    ("%zero", "%any", "%one", "", Check.ANY),  # times 64 there are no numbers of 32 bits for it
+    ("%minus", "%across", "%one", "", Check.ANY),
+    ("%any", "%across", "%one", "", Check.ANY),
+    ("%zero", "%across", "%any", "", Check.ANY),  # may wrap around
+])  # fmt: skip
+def test_loops(lower, upper, step, before, expected):
+    assert checks(loop(lower, upper, step, before), "%i") == expected
+
+
+@pytest.mark.parametrize("lines, index, expected", [
+    ("", "%y", Check.END),
+    ("", "%x", Check.ANY),
+    ("", "%zero", Check.END),
+    ("", "%minus", Check.ANY),
+    ("", "%any", Check.ANY),
+    ("  %q = arith.remui %y, %across : i32\n", "%q", Check.NONE),
+    ("  %q = arith.remsi %x, %across : i32\n", "%q", Check.NONE),
+    ("  %q = arith.remsi %any, %across : i32\n", "%q", Check.ANY),
+    ("  %q = arith.subi %y, %one : i32\n", "%q", Check.ANY),
+    ("  %q = arith.divsi %x, %100 : i32\n", "%q", Check.END),
+    ("  %q = nv_tileas.assume %any {predicate = #cuda_tile.bounded<0, 1000>} : i32\n", "%q", Check.END),
+])  # fmt: skip
+def test_scalars(lines, index, expected):
+    assert checks(lines, index) == expected
+
+
+OPERATIONS = {
+    "addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b, "minsi": min, "maxsi": max,
+    "floordivsi": lambda a, b: a // b, "ceildivsi": lambda a, b: -(-a // b), "divsi": lambda a, b: int(a / b),
+    "divui": lambda a, b: a % 2**32 // (b % 2**32), "remsi": lambda a, b: a - b * int(a / b),
+    "remui": lambda a, b: a % 2**32 % (b % 2**32), "andi": lambda a, b: a & b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    "bounds", [((0, 9), (1, 5)), ((-7, 9), (1, 5)), ((-7, -2), (-3, 4)), ((2**31 - 5, 2**31 - 1), (1, 4))]
+)
+def test_ranges_have_all_results(name, bounds):
+    lines = ""
+    for value, (least, most) in zip("ab", bounds):
+        lines += f"  %{value} = nv_tileas.assume %any {{predicate = #cuda_tile.bounded<{least}, {most}>}} : i32\n"
+    func = module(lines + f"  %q = arith.{name} %a, %b : i32\n")
+    least, most = IndexRanges()(func.regions[0].blocks[0].last_op.prev_op.results[0])
+    for a in range(bounds[0][0], bounds[0][1] + 1):
+        for b in range(bounds[1][0], bounds[1][1] + 1):
+            if b or name not in ("floordivsi", "ceildivsi", "divsi", "divui", "remsi", "remui"):
+                found = (OPERATIONS[name](a, b) + 2**31) % 2**32 - 2**31
+                assert least <= found <= most, (a, b)

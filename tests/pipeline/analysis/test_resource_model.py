@@ -1,0 +1,108 @@
+"""What passes are told of a multiprocessor: registers that agents divide, stages and CTAs that shared memory holds."""
+
+from dataclasses import replace
+
+import pytest
+
+from tileiras_build.pipeline.analysis.resource_model import (
+    BESIDE_STAGES,
+    BESIDE_SUMS,
+    choose_stages,
+    choose_warps,
+    divided_registers,
+    has_registers_for_issuing,
+    two_stages_fit,
+    words_fit,
+)
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.opt import parse_module
+from tileiras_build.target.targets import MULTIPROCESSORS, find_target
+
+FILE, UNIT, FETCHING_WARPS = 65536, 8, 4
+HOPPER = find_target("sm_90")
+JOB = Job(HOPPER)
+KIB = 1024
+
+
+@pytest.mark.parametrize("warps", [8, 12, 16])
+def test_agents_have_no_more_registers_than_the_kernel(warps):
+    fetching, computing = divided_registers(warps, HOPPER)
+    threads = 32 * (warps + FETCHING_WARPS)
+    launched = FILE // threads // UNIT * UNIT
+    taken = 32 * (FETCHING_WARPS * fetching + warps * computing)
+    assert taken <= launched * threads < taken + 32 * warps * UNIT or computing == 240
+    assert fetching < launched < computing and fetching % UNIT == computing % UNIT == 0
+
+
+def test_two_warpgroups_that_compute_have_240():
+    assert divided_registers(8, HOPPER) == [24, 240]
+
+
+def test_the_register_file_is_the_targets(monkeypatch):
+    """128 threads with a fetching warp, two CTAs: three warps of a partition have 168 registers a thread, or half of that."""
+    words = 140 * 128
+    assert words_fit(words, 4, 2, HOPPER)
+    half = replace(MULTIPROCESSORS[90], registers=FILE // 2)
+    monkeypatch.setitem(MULTIPROCESSORS, 90, half)
+    assert not words_fit(words, 4, 2, HOPPER)
+
+
+@pytest.mark.parametrize(("words", "fits"), [(168 - BESIDE_SUMS, True), (168 - BESIDE_SUMS + 1, False)])
+@pytest.mark.parametrize("warps", [8, 9, 10, 11])
+def test_nine_warps_start_with_the_registers_of_twelve(warps, words, fits):
+    """A partition has three of them: ptxas, too, gives a thread of 288 no more than 168 registers."""
+    assert words_fit(words * 32 * warps, warps, 1, HOPPER) is fits
+
+
+def test_without_tma_no_warp_fetches():
+    words = (224 - BESIDE_SUMS) * 32 * 8
+    assert words_fit(words, 8, 1, find_target("sm_80")) and not words_fit(words, 8, 1, HOPPER)
+
+
+@pytest.mark.parametrize(("ctas", "has"), [(2, True), (3, False)])
+def test_another_warp_costs_registers_where_a_partition_gets_one_more(ctas, has):
+    """Four warps and two that compute nothing: those of two CTAs lie three to a partition, of three CTAs five to some."""
+    text = f"builtin.module {{ nv_tileaa.func @k attributes {{occupancy = {ctas} : i32}} {{ nv_tileaa.return }} }}"
+    [kernel] = parse_module(text).body.block.ops
+    assert has_registers_for_issuing(100 * 128, kernel, JOB, 4) is has
+
+
+def test_fewer_ctas_rather_than_one_stage():
+    """227 KiB: three stages of 32 KiB in half of them; of 64 KiB only where one CTA has all."""
+    assert choose_stages(32 * KIB, 0, 2, JOB) == (3, 2)
+    assert choose_stages(64 * KIB, 0, 2, JOB) == (3, 1)
+
+
+def test_the_system_keeps_a_part_for_each_cta():
+    """228 KiB of a multiprocessor, 1 KiB of each CTA: stages that fill half of 227 KiB leave no room for the second one."""
+    most = (228 // 2 - 1) * KIB
+    assert choose_stages(most // 2, 0, 2, JOB) == (2, 2)
+    assert choose_stages(most // 2 + 128, 0, 2, JOB) == (4, 1)
+
+
+@pytest.mark.parametrize(("taken", "stages"), [(0, 1), (100 * KIB, 0), (300 * KIB, 0)])
+def test_less_than_two_stages(taken, stages):
+    assert choose_stages(128 * KIB, taken, 2, JOB) == (stages, 1)
+
+
+def test_two_stages_leave_room_for_barriers():
+    most = (HOPPER.max_shared_memory - BESIDE_STAGES) // 2
+    assert two_stages_fit(most, JOB) and not two_stages_fit(most + 1, JOB)
+    assert two_stages_fit(2 * most, JOB, parts=2)
+
+
+REDUCED = """
+  %s = nv_tileas.reduce %x attributes {axis = 0 : i32} : (tensor<1024xi32>) -> i32 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    nv_tileas.yield %c : (i32) -> ()
+  }
+"""
+
+
+@pytest.mark.parametrize(("reduction", "warps"), [("", 4), (REDUCED, 1)])
+def test_a_row_that_is_reduced_has_fewer_warps(reduction, warps):
+    body = f"%x = nv_tileas.make_range : tensor<1024xi32>\n{reduction}\nnv_tileaa.return"
+    module = parse_module(f"builtin.module {{ nv_tileaa.func @k {{ {body} }} }}")
+    [kernel] = module.body.block.ops
+    assert choose_warps(kernel, JOB) == warps

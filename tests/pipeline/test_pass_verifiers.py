@@ -1,0 +1,167 @@
+"""TILEIRAS_CHECK=2 proves what a pass made: each proof finds IR that is broken right behind the pass."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.ir import Operation
+
+from tests import emulated_kernels
+from tests.examples.example_library import bytecode_of
+from tileiras_build.core.errors import InternalError
+from tileiras_build.ir.bytecode.reader import read_module
+from tileiras_build.ir.layouts import NoOp
+from tileiras_build.pipeline import pass_verifiers, tileaa_to_tileas, tilebc_to_tileaa, verifiers
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.pass_manager import EdgePass, run_passes
+from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.pipeline.verifiers import layout_conversions
+from tileiras_build.target.targets import find_target
+
+KERNELS = Path(__file__).parent / "tileaa_to_tileas"
+Damage = Callable[[ModuleOp], None]
+
+
+def found(module: ModuleOp, name: str) -> list[Operation]:
+    return [op for op in module.walk() if op.name == f"nv_tileas.{name}"]
+
+
+def without(name: str) -> Damage:
+    """The first operation of that name left out."""
+
+    def leave_out(module: ModuleOp) -> None:
+        op = found(module, name)[0]
+        op.detach()
+        op.erase()
+
+    return leave_out
+
+
+def unmarked(name: str, attribute: str) -> Damage:
+    """All operations of that name without an attribute."""
+
+    def unmark(module: ModuleOp) -> None:
+        for op in found(module, name):
+            op.attributes.pop(attribute, None)
+
+    return unmark
+
+
+def waits_for_too_few(module: ModuleOp) -> None:
+    for load in found(module, "async.tiled_tma_load"):
+        if "multicast" in load.attributes:
+            load.pipeline.owner.attributes["ctas"] = IntegerAttr(1, i32)
+
+
+def moved(module: ModuleOp) -> None:
+    for store in found(module, "async.tiled_tma_store"):
+        store.attributes["scratch_offset"] = IntegerAttr(128, i32)
+
+
+def beyond(module: ModuleOp) -> None:
+    for conversion in found(module, "convert_layout"):
+        if "scratch_offset" in conversion.attributes:
+            conversion.attributes["scratch_offset"] = IntegerAttr(1 << 20, i32)
+
+
+# Kernel, GPU, pass, damage behind it, the proof that finds it, and what it says.
+BROKEN = [
+    ("stored_tiles.read_back", "sm_90", "tileas-order-tokens", without("barrier"), "barrier-proof", "no barrier on a"),
+    ("fetched_products.nested", "sm_90", "tileas-specialize-warps", without("async.pipeline.consumer_wait"),
+     "pipeline-proof", "item"),
+    ("clustered.product_tall_2", "sm_100", "tileas-pair-ctas", unmarked("async.umma", "pair"), "cluster-proof",
+     "not one product of two CTAs"),
+    ("clustered.product_2", "sm_90", "tileas-multicast-loads", waits_for_too_few, "cluster-proof", "is waited for by"),
+    ("overlapped_products.weighted_steps", "sm_90", "tileas-overlap-products", without("async.pipeline.consumer_release"),
+     "pipeline-proof", "released"),
+    ("clustered.persistent_2", "sm_90", "tileas-issue-ahead", without("async.pipeline.producer_acquire"),
+     "pipeline-proof", "item"),
+    ("matmul_f16_nn", "sm_80", "tileas-pipeline-loads", without("async_wait"), "ring-proof", "is read before"),
+    ("stepped_products.f16_half_sum", "sm_80", "tileas-carry-fragments", without("async_wait"), "ring-proof", "is read before"),
+    ("stored_tiles.read_back", "sm_90", "tileas-store-by-tma", without("barrier"), "barrier-proof", "no barrier on a"),
+    ("matmul_f16_nn_f16", "sm_80", "tileas-assign-scratch", unmarked("convert_layout", "sync_before"), "ring-proof",
+     "writes over stage"),
+    ("matmul_f16_nn_f16", "sm_80", "tileas-assign-scratch", beyond, "scratch-proof", "does not lie"),
+    ("stored_tiles.f16", "sm_90", "tileas-assign-scratch", moved, "tma-store-proof", "no swizzle starts"),
+    ("stored_tiles.f16", "sm_90", "tileas-sequence-products", without("async.tma_store_wait"), "tma-store-proof",
+     "may still read"),
+]  # fmt: skip
+
+
+def module_of(kernel: str, job: Job) -> ModuleOp:
+    """A kernel ("file.case", or an example) as alias-aware tile IR."""
+    file, dot, case = kernel.partition(".")
+    code = emulated_kernels.bytecode(KERNELS / f"{file}.py", case) if dot else bytecode_of(kernel)
+    return tilebc_to_tileaa.lower(read_module(code), job)
+
+
+def followed_by(entry: type[EdgePass], damage: Damage) -> type[EdgePass]:
+    """A pass that leaves broken IR."""
+
+    def run(self: EdgePass, module: ModuleOp, job: Job) -> None:
+        entry.run(self, module, job)
+        damage(module)
+
+    return type(entry.__name__, (entry,), {"run": run, "__doc__": entry.__doc__})
+
+
+def refused(kernel: str, sm: str, name: str, damage: Damage) -> str:
+    """What the passes say when one of them leaves broken IR."""
+    job = Job(find_target(sm))
+    passes = tileaa_to_tileas.passes_for(job)
+    assert name in {entry.name for entry in passes}
+    damaged = [followed_by(entry, damage) if entry.name == name else entry for entry in passes]
+    with pytest.raises(InternalError) as caught:
+        run_passes(damaged, module_of(kernel, job), job)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("kernel", "sm", "name", "damage", "proof", "message"), BROKEN,
+                         ids=[f"{row[2]}-{row[4]}" for row in BROKEN])  # fmt: skip
+def test_broken_ir_is_found_behind_its_pass(monkeypatch, kernel, sm, name, damage, proof, message):
+    monkeypatch.setenv("TILEIRAS_CHECK", "2")
+    said = refused(kernel, sm, name, damage)
+    assert said.startswith(f"internal error[{proof}]: after pass {name}, check_") and message in said
+
+
+def test_a_wrong_plan_is_found_behind_the_layouts(monkeypatch):
+    monkeypatch.setenv("TILEIRAS_CHECK", "2")
+    monkeypatch.setattr(layout_conversions, "conversion_plan", lambda *_: NoOp())
+    said = refused("matmul_f16_nn_f16", "sm_80", "tileas-assign-layouts", lambda module: None)
+    assert said.startswith("internal error[layout-proof]: after pass tileas-assign-layouts, check_conversions found:")
+
+
+def test_without_the_knob_nothing_is_proved(monkeypatch):
+    def fail(name: str, module: ModuleOp) -> None:
+        raise AssertionError(name)
+
+    monkeypatch.setattr("tileiras_build.pipeline.pass_manager.prove", fail)
+    job = Job(find_target("sm_80"))
+    tileaa_to_tileas.lower(module_of("matmul_f16_nn", job), job)
+
+
+def test_a_proof_that_fails_is_named(monkeypatch):
+    monkeypatch.setattr(pass_verifiers, "find_proof", lambda name: lambda module: {}["x"])
+    with pytest.raises(
+        InternalError, match="proof-failed.*after pass tileas-order-tokens, check_barriers failed: KeyE"
+    ):
+        pass_verifiers.prove("tileas-order-tokens", ModuleOp([]))
+
+
+def test_rows_name_passes_that_run():
+    assert pass_verifiers.PROOFS.keys() <= {entry.name for stage in STAGES for entry in stage.passes}
+
+
+def test_no_proof_of_modules_is_left_out():
+    """Those of checkers.layouts are of layouts and plans: ``conversions`` asks them about modules."""
+    files = {path.stem for path in Path(verifiers.__path__[0]).glob("*.py")} - {"layouts"}
+    modules = [import_module(f"tileiras_build.pipeline.verifiers.{name}") for name in files if name != "__init__"]
+    checks = {
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if name.startswith("check_") and value.__module__ == module.__name__
+    }
+    assert {pass_verifiers.find_proof(name) for row in pass_verifiers.PROOFS.values() for name in row} == checks

@@ -1,0 +1,128 @@
+"""What does not fit into shared memory goes in parts: the same numbers, and a word on what it costs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run, scheduled_case
+from tests.examples.example_library import CASES, bytecode_of, inputs_of, launch
+from tileiras_build import driver
+from tileiras_build.core.errors import Unsupported
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.shared_memory_fallbacks import SAVINGS, savings
+from tileiras_build.pipeline.tile_ir_text_format import parse
+from tileiras_build.reports.optimization_remarks import collect
+from tileiras_build.target.targets import TARGETS, Target
+from tileiras_build.verify import find_faults
+
+KERNELS = Path(__file__).with_name("large_tiles.py")
+SMS = ("sm_90", "sm_120")
+KIB = 1024
+
+
+def smaller(sm: str, bytes: int) -> Target:
+    """A GPU that has less shared memory than any."""
+    target = replace(TARGETS[sm])
+    object.__setattr__(target, "max_shared_memory", bytes)
+    return target
+
+
+def compile_for(target: Target, data: bytes, monkeypatch, **options):
+    monkeypatch.setattr(driver, "find_target", lambda _: target)
+    return driver.compile(data, target.name, stop_at="ptx", **options)
+
+
+def saved(artifacts) -> str | None:
+    (func,) = (op for op in parse(artifacts.tileas.encode()).body.block.ops if op.name == "nv_tileaa.func")
+    text = func.attributes.get("shared_memory_saved")
+    return text and text.data
+
+
+# ---- tiles larger than any shared memory ---------------------------------------------------------
+def numbers(rows: int, columns: int, dtype=np.float32) -> np.ndarray:
+    return np.random.default_rng(rows + columns).integers(-99, 100, (rows, columns)).astype(dtype)
+
+
+def empty(rows: int, columns: int, dtype=np.float32) -> np.ndarray:
+    return np.full((rows, columns), np.nan, dtype)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(
+    "name, dtype, shape", [("transpose_f32", "f4", (256, 256)), ("transpose_f64", "f8", (128, 256))]
+)
+def test_a_transpose_goes_through_a_layout_between(name, dtype, shape, sm):
+    x = numbers(*shape, dtype)
+    _, out = run(KERNELS, name, sm, [x, empty(*shape[::-1], dtype)])
+    assert np.array_equal(out, x.T)
+    assert saved(compiled(KERNELS, name, sm)) == SAVINGS[1].remark
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(
+    "name, size, number",  # parts of 8 KiB: several tiny slices to one
+    [("part_tiny", 16, 5), ("part_small", 64, 3), ("part_large", 128, 0), ("part_large", 128, 1)],
+)
+def test_a_slice_is_taken_in_parts(name, size, number, sm):
+    x = numbers(256, 256)
+    out = run(KERNELS, name, sm, [x, empty(size, size), number])[1]
+    place = slice(number * size, (number + 1) * size)
+    assert np.array_equal(out, x[place, place])
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name, shape, number", [("replaced_small", (32, 64), 2), ("replaced_large", (128, 128), 1)])
+def test_a_slice_is_put_in_in_parts(name, shape, number, sm):
+    x, y, expected = numbers(256, 256), numbers(*shape), numbers(256, 256)
+    expected[number * shape[0] : (number + 1) * shape[0], number * shape[1] : (number + 1) * shape[1]] = y
+    out = run(KERNELS, name, sm, [x, y, empty(256, 256), number])[2]
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_product_is_taken_in_parts_along_k(sm):
+    x, y = numbers(64, 512), numbers(512, 64)
+    out = run(KERNELS, "product_f32", sm, [x, y, empty(64, 64)])[2]
+    assert np.array_equal(out, x @ y)
+    assert saved(compiled(KERNELS, "product_f32", sm)) == SAVINGS[1].remark
+
+
+# ---- GPUs with less of it ------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "name, sm, kib, number",
+    [
+        ("matmul_f16_nt_wide", "sm_80", 7, 3),
+        ("matmul_f8e4m3_nn", "sm_90", 16, 1),
+        ("attention_f16_causal", "sm_90", 16, 2),
+        ("attention_bf16_causal", "sm_100", 12, 2),
+        ("matmul_f16_nt_odd", "sm_90", 6, 3),
+    ],
+)
+def test_kernels_give_up_what_they_must(name, sm, kib, number, monkeypatch):
+    artifacts = compile_for(smaller(sm, kib * KIB), bytecode_of(name), monkeypatch)
+    assert saved(artifacts) == SAVINGS[number].remark
+    assert not find_faults(CASES[name], inputs_of(name), launch(name, artifacts))
+
+
+def test_a_kernel_that_fits_gives_up_nothing():
+    assert saved(driver.compile(bytecode_of("matmul_f16_nt"), "sm_90", stop_at="tileas")) is None
+
+
+def test_where_nothing_helps_it_is_refused(monkeypatch):
+    with pytest.raises(Unsupported, match=r"the kernel needs \d+ bytes of shared memory, sm_90 has 512; use smaller"):
+        compile_for(smaller("sm_90", 512), bytecode_of("attention_f16"), monkeypatch)
+
+
+def test_a_strategy_that_was_asked_for_stays():
+    job = Job(TARGETS["sm_90"], strategy="warp-specialize")
+    assert [(other.saving, other.strategy) for other in savings(job)] == [(n, job.strategy) for n in range(2)]
+    assert [other.strategy for other in savings(Job(TARGETS["sm_90"]))][-2:] == ["unspecialize", "none"]
+
+
+def test_a_remark_says_what_it_costs():
+    module = scheduled_case(KERNELS, "transpose_f32", "sm_90")
+    (remark,) = [one for one in collect(module, TARGETS["sm_90"]) if one.name == "RemarkMemoryShared"]
+    assert remark.message == "Shared memory does not hold the kernel's tiles"
+    assert remark.reasons == ("tiles change their layout in parts of 8 KiB",)

@@ -1,0 +1,206 @@
+"""Kernels whose tiles are divided over the CTAs of a cluster, and some whose tiles cannot be."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc.astype(out.dtype))
+
+
+def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, the operands rounded to tf32."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO).astype(ct.tfloat32)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO).astype(ct.tfloat32)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+def persistent(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, each block taking every so many-th tile."""
+    columns = ct.cdiv(out.shape[1], N)
+    for tile in range(ct.bid(0), ct.cdiv(out.shape[0], M) * columns, ct.num_blocks(0)):
+        row, column = tile // columns, tile % columns
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+            acc = ct.mma(x, y, acc)
+        ct.store(out, (row, column), acc.astype(out.dtype))
+
+
+def attention(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = softmax(q k^T) v, with rows and columns numbered by tiles that both follow from one range."""
+    queries = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    peak = ct.full((M, 1), -1e30, dtype=ct.float32)
+    weight = ct.zeros((M, 1), dtype=ct.float32)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    row = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)[:, None]
+    for j in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, j), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(queries, keys, ct.zeros((M, N), dtype=ct.float32))
+        column = j * N + ct.arange(N, dtype=ct.int32)[None, :]
+        scores = ct.where(column <= row, scores, -1e30)
+        new_peak = ct.maximum(peak, ct.max(scores, axis=1, keepdims=True))
+        powers = ct.exp(scores - new_peak)
+        shrink = ct.exp(peak - new_peak)
+        weight = weight * shrink + ct.sum(powers, axis=1, keepdims=True)
+        values = ct.load(v, (j, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma(powers.astype(v.dtype), values, total * shrink)
+        peak = new_peak
+    ct.store(out, (ct.bid(0), 0), (total / weight).astype(out.dtype))
+
+
+def rows_normalized(x, out, deviation, M: ConstInt, N: ConstInt):
+    """out = (x - mean) / (1 + deviation) by rows, transposed; deviation by rows."""
+    tile = ct.load(x, (ct.bid(0), 0), (M, N), padding_mode=ZERO)
+    mean = ct.sum(tile, axis=1, keepdims=True) / N
+    spread = ct.sum((tile - mean) * (tile - mean), axis=1, keepdims=True) / N
+    ct.store(out, (0, ct.bid(0)), ct.transpose((tile - mean) / (1.0 + spread)))
+    ct.store(deviation, (ct.bid(0),), ct.reshape(spread, (M,)))
+
+
+def gathered(x, index, out, M: ConstInt):
+    """out[i] = x[index[i]] + 2 i, through pointers; the last block in the grid counts them."""
+    i = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)
+    found = ct.gather(x, ct.gather(index, i))
+    ct.scatter(out, i, found + 2 * i)
+
+
+def counted(x, counts, M: ConstInt):
+    """counts[x[i]] += 1."""
+    ct.atomic_add(counts, ct.load(x, (ct.bid(0),), (M,)), 1, memory_order=ct.MemoryOrder.RELAXED)
+
+
+def in_place(x, M: ConstInt, N: ConstInt):
+    """x = 2 x + 1, twice: each tile is written where it was read."""
+    for step in range(2):
+        ct.store(x, (ct.bid(0), 0), ct.load(x, (ct.bid(0), 0), (M, N)) * 2 + 1)
+
+
+def block_numbers(out, M: ConstInt):
+    """out[block] = number of blocks * 100 + block in every element; the first element of another tile is written once."""
+    ct.store(out, (ct.bid(0), ct.bid(1)), ct.full((M, 1), ct.num_blocks(0) * 100 + ct.bid(0), dtype=ct.int32))
+
+
+def doubled(x, out, M: ConstInt):
+    """out = 2 x."""
+    ct.store(out, (ct.bid(0),), ct.load(x, (ct.bid(0),), (M,), padding_mode=ZERO) * 2)
+
+
+def beside(out, sums, M: ConstInt):
+    """out[i] = i in parts, and a sum of all elements of the tile that each CTA has whole."""
+    ct.store(out, (0,), ct.arange(M, dtype=ct.int32))
+    ct.store(sums, (0,), ct.reshape(ct.sum(ct.arange(M, dtype=ct.int32)), (1,)))
+
+
+# ---- kernels that one CTA executes whatever the hint says ------------------------------------------
+def row_sum(x, out, N: ConstInt):
+    """out = sums of rows, a row for each block."""
+    ct.store(out, (ct.bid(0),), ct.reshape(ct.sum(ct.load(x, (ct.bid(0), 0), (1, N)), axis=1), (1,)))
+
+
+def shifted(x, M: ConstInt):
+    """x = x + its other half: what one half reads the other writes."""
+    both = ct.load(x, (0,), (2 * M,))
+    ct.store(x, (0,), ct.load(x, (1,), (M,)))
+    ct.store(x, (1,), ct.extract(both, (0,), (M,)))
+
+
+def said(x, M: ConstInt):
+    """Prints, and doubles x."""
+    ct.printf("once")
+    ct.store(x, (0,), ct.load(x, (0,), (M,)) * 2)
+
+
+def counted_once(count, x, M: ConstInt):
+    """x doubled; count += 1."""
+    ct.store(x, (0,), ct.load(x, (0,), (M,)) * 2)
+    ct.atomic_add(count, (0,), 1, memory_order=ct.MemoryOrder.RELAXED)
+
+
+def _rows(dtype: str) -> Array:
+    return Array(dtype, 2, -1, stride_divisible_by=16)
+
+
+def _columns(dtype: str) -> Array:
+    return Array(dtype, 2, 0, stride_divisible_by=16)
+
+
+F16, BYTES = _rows("float16"), (_rows("float8_e4m3fn"), _columns("float8_e4m3fn"), _rows("float32"))
+F32, LINE = Array("float32", 2), Array("int32", 1)
+KERNELS = {
+    "product": (product, (F16, F16, _rows("float32"), 128, 64, 32)),
+    "product_columns": (product, (F16, _columns("float16"), _rows("float32"), 128, 64, 32)),
+    "product_tall": (product, (F16, F16, F16, 256, 64, 64)),
+    "product_wide": (product, (F16, F16, F16, 128, 128, 64)),
+    "product_f8": (product, (*BYTES, 128, 128, 64)),
+    "persistent": (persistent, (F16, F16, _rows("float32"), 128, 64, 32)),
+    "pair_columns": (product, (F16, _columns("float16"), F16, 256, 128, 64)),
+    "pair_wide": (product, (F16, F16, F16, 256, 256, 64)),
+    "pair_high": (product, (F16, F16, F16, 512, 64, 32)),
+    "pair_f8": (product, (*BYTES, 256, 128, 64)),
+    "pair_narrow": (product, (F16, F16, _rows("float32"), 256, 32, 64)),
+    "pair_tf32": (product_tf32, (_rows("float32"),) * 3 + (256, 64, 32)),
+    "pair_tf32_columns": (product_tf32, (_rows("float32"), _columns("float32"), _rows("float32"), 256, 64, 32)),
+    "pair_persistent": (persistent, (F16, F16, F16, 256, 64, 64)),
+    "attention": (attention, (F16, F16, F16, _rows("float32"), 128, 64, 64)),
+    "attention_tall": (attention, (F16, F16, F16, _rows("float32"), 256, 64, 64)),
+    "rows_normalized": (rows_normalized, (F32, F32, Array("float32", 1), 32, 64)),
+    "gathered": (gathered, (LINE, LINE, LINE, 256)),
+    "counted": (counted, (LINE, LINE, 256)),
+    "in_place": (in_place, (F32, 16, 32)),
+    "block_numbers": (block_numbers, (Array("int32", 2), 16)),
+    "doubled": (doubled, (Array("int32", 1, shape_divisible_by=16),) * 2 + (64,)),
+    "beside": (beside, (LINE, LINE, 64)),
+    "row_sum": (row_sum, (F32, Array("float32", 1), 64)),
+    "shifted": (shifted, (LINE, 128)),
+    "said": (said, (LINE, 128)),
+    "counted_once": (counted_once, (LINE, LINE, 128)),
+}
+
+
+def _case(name: str) -> Case:
+    """A kernel of KERNELS, for so many CTAs as the name's end says."""
+    kernel, _, ctas = name.rpartition("_")
+    function, arguments = KERNELS[kernel]
+    return Case(name, ct.kernel(num_ctas=int(ctas))(function), arguments)
+
+
+CASES = [
+    _case("product_2"), _case("product_4"),
+    _case("product_columns_2"), _case("product_columns_4"),
+    _case("product_tall_2"), _case("product_tall_4"),
+    _case("product_wide_2"), _case("product_wide_4"),
+    _case("product_f8_2"), _case("product_f8_4"),
+    _case("persistent_2"), _case("persistent_4"),
+    _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),
+    _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"),
+    _case("attention_2"), _case("attention_4"),
+    _case("attention_tall_2"),
+    _case("rows_normalized_2"), _case("rows_normalized_4"),
+    _case("gathered_2"), _case("gathered_4"),
+    _case("counted_2"), _case("counted_4"),
+    _case("in_place_2"), _case("in_place_4"),
+    _case("block_numbers_2"), _case("block_numbers_4"),
+    _case("doubled_2"), _case("doubled_4"),
+    _case("beside_2"), _case("beside_4"),
+    _case("row_sum_2"), _case("row_sum_4"),
+    _case("shifted_2"), _case("shifted_4"),
+    _case("said_2"), _case("said_4"),
+    _case("counted_once_2"), _case("counted_once_4"),
+]  # fmt: skip

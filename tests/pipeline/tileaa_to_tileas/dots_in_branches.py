@@ -1,0 +1,228 @@
+"""Products behind, between and in front of returns, and in choices: some of the blocks have no tile, or only the first product of one."""
+
+import cuda.tile as ct
+
+from tileiras_build.frontend.export_cutile import Array, Case, Scalar
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+def _product(a, b, row, M, N, K, acc):
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        acc = _step(a, b, row, k, M, N, K, acc)
+    return acc
+
+
+def _step(a, b, row, k, M, N, K, acc):
+    x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+    y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+    return ct.mma(x, y, acc)
+
+
+def guarded(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Blocks from ``limit`` on have nothing to do."""
+    row = ct.bid(0)
+    if row >= limit:
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def looked_up(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """An array says which blocks store ones, and which nothing; the others multiply."""
+    row = ct.bid(0)
+    length = ct.load(lengths, (row,), (1,)).item()
+    if length <= limit:
+        if length == limit:
+            ct.store(out, (row, 0), ct.ones((M, N), dtype=ct.float32))
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def between(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Some blocks end behind the first of two products that they have stored."""
+    row = ct.bid(0)
+    acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    ct.store(out, (row, 0), acc)
+    if row < limit:
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, acc))
+
+
+def in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Each block has every so many-th tile, up to the first one past a limit."""
+    for row in range(ct.bid(0), ct.num_tiles(a, axis=0, shape=(M, K)), ct.num_blocks(0)):
+        if row >= limit:
+            return
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same, which Tile IR has as a return inside a loop."""
+    row = ct.bid(0)
+    while row < ct.num_tiles(a, axis=0, shape=(M, K)):
+        if row >= limit:
+            return
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        row = row + ct.num_blocks(0)
+
+
+def once_in_a_while_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The loop's body ends with a return."""
+    row = ct.bid(0)
+    while row < limit:
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+        return
+
+
+def between_steps(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A return stands between the steps of a product."""
+    row = ct.bid(0)
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        if k == length:
+            ct.store(out, (row, 0), acc)
+            return
+        acc = _step(a, b, row, k, M, N, K, acc)
+    ct.store(out, (row, 0), acc + 1)
+
+
+def while_there_are_steps(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A while loop multiplies, and breaks."""
+    row, k = ct.bid(0), 0
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    while k < ct.num_tiles(a, axis=1, shape=(M, K)):
+        if k == length:
+            break
+        acc = _step(a, b, row, k, M, N, K, acc)
+        k = k + 1
+    ct.store(out, (row, 0), acc + k)
+
+
+def while_a_sum_is_small(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A product says whether another one comes."""
+    row, times = ct.bid(0), 0
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    while ct.max(acc).item() < limit and times < length:
+        acc = _product(a, b, row, M, N, K, acc)
+        times = times + 1
+    ct.store(out, (row, 0), acc)
+
+
+def in_nested_loops(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A return from a while loop in another one, behind a product in front of both."""
+    row, outer = ct.bid(0), 0
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    while outer < 2:
+        inner = 0
+        while inner < 2:
+            if outer * 2 + inner == length:
+                ct.store(out, (row, 0), acc)
+                return
+            acc = _product(a, b, row, M, N, K, acc)
+            inner = inner + 1
+        outer = outer + 1
+    ct.store(out, (row, 0), -acc)
+
+
+def behind_a_store_in_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Each turn of a while loop stores its product, returns or stores another one; the last product comes behind the loop."""
+    row = ct.bid(0)
+    while row < ct.num_tiles(a, axis=0, shape=(M, K)):
+        acc = _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+        ct.store(out, (row, 0), acc)
+        if ct.load(lengths, (row,), (1,)).item() == 0:
+            return
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, acc))
+        row = row + ct.num_blocks(0)
+    ct.store(out, (limit, 0), _product(a, b, limit, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def after_a_tile(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """A tile of the result says which blocks return."""
+    row = ct.bid(0)
+    if ct.max(ct.load(out, (row, 0), (M, N))).item() > limit:
+        return
+    ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def divided(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Behind a return stands a division by what was 0 there, and a load from where it says."""
+    row = ct.bid(0)
+    if limit == 0:
+        return
+    length = ct.load(lengths, (row // limit,), (1,)).item()
+    if length == 0:
+        return
+    acc = _product(a, b, row // length, M, N, K, ct.zeros((M, N), dtype=ct.float32))
+    ct.store(out, (row, 0), acc)
+
+
+def chosen(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Only blocks up to ``limit`` multiply."""
+    row = ct.bid(0)
+    if row < limit:
+        ct.store(out, (row, 0), _product(a, b, row, M, N, K, ct.zeros((M, N), dtype=ct.float32)))
+
+
+def either(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Some blocks multiply once, and others twice, where an array says so; a third product comes for all."""
+    row = ct.bid(0)
+    length = ct.load(lengths, (row,), (1,)).item()
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    if row < limit:
+        acc = _product(a, b, row, M, N, K, acc)
+    else:
+        if length > 1:
+            acc = _product(a, b, row, M, N, K, acc)
+            acc = _product(a, b, row, M, N, K, acc)
+        else:
+            ct.store(out, (row, 0), acc)
+            return
+    acc = _product(a, b, row, M, N, K, acc)
+    ct.store(out, (row, 0), acc)
+
+
+def some_of_a_loop(a, b, lengths, out, limit, M: ConstInt, N: ConstInt, K: ConstInt):
+    """Of the tiles of a block only some are multiplied."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        if row != limit:
+            acc = ct.zeros((M, N), dtype=ct.float32)
+            for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+                x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+                y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+                acc = ct.mma(x, y, acc)
+            ct.store(out, (row, 0), acc)
+
+
+def _case(name, function, shape, **hints):
+    rows = Array("float16", 2, stride_divisible_by=8, shape_divisible_by=(1, 8))
+    lengths = Array("int32", 1)
+    out = Array("float32", 2, stride_divisible_by=4, shape_divisible_by=(1, 4))
+    return Case(name, ct.kernel(function, **hints), (rows, rows, lengths, out, Scalar("int32"), *shape))
+
+
+CASES = [
+    _case("guarded", guarded, (128, 64, 64)),
+    _case("guarded_2ctas", guarded, (256, 64, 64), num_ctas=2),
+    _case("looked_up", looked_up, (128, 64, 64)),
+    _case("between", between, (128, 64, 64)),
+    _case("in_a_loop", in_a_loop, (128, 64, 64)),
+    _case("in_a_while_loop", in_a_while_loop, (128, 64, 64)),
+    _case("once_in_a_while_loop", once_in_a_while_loop, (128, 64, 64)),
+    _case("after_a_tile", after_a_tile, (128, 64, 64)),
+    _case("between_steps", between_steps, (128, 64, 64)),
+    _case("while_there_are_steps", while_there_are_steps, (128, 64, 64)),
+    _case("while_a_sum_is_small", while_a_sum_is_small, (128, 64, 64)),
+    _case("in_nested_loops", in_nested_loops, (128, 64, 64)),
+    _case("behind_a_store_in_a_loop", behind_a_store_in_a_loop, (128, 64, 64)),
+    _case("divided", divided, (128, 64, 64)),
+    _case("chosen", chosen, (128, 64, 64)),
+    _case("chosen_2ctas", chosen, (256, 64, 64), num_ctas=2),
+    _case("either", either, (128, 64, 64)),
+    _case("some_of_a_loop", some_of_a_loop, (128, 64, 64)),
+]

@@ -1,0 +1,203 @@
+"""Tiles divided over the CTAs of clusters: right numbers and no race, whatever the shapes, and who gets no cluster."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import bytecode, cases, compiled, run
+from tileiras_build.driver import lower
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tile_ir_text_format import parse
+from tileiras_build.target.targets import TARGETS
+
+KERNELS = Path(__file__).with_name("clustered.py")
+SMS, CTAS = ("sm_90", "sm_100", "sm_120"), (2, 4)
+BOTH = [pytest.mark.parametrize("sm", SMS), pytest.mark.parametrize("ctas", CTAS)]
+
+
+def each(test):
+    """A test for every target that has clusters, with both numbers of CTAs."""
+    for mark in BOTH:
+        test = mark(test)
+    return test
+
+
+def integers(shape, dtype, low=-3, high=4):
+    """Small ones, so that every sum is exact in any order."""
+    return np.random.default_rng(sum(shape)).integers(low, high, shape).astype(dtype)
+
+
+def clusters(name, sm):
+    """(CTAs of a cluster as the manifest says, the reason why not more)."""
+    artifacts = compiled(KERNELS, name, sm)
+    reason = re.search(r'num_ctas_declined = "([^"]*)"', artifacts.tileas)
+    return artifacts.manifest["kernels"][name]["cluster"][0], reason and reason[1]
+
+
+# ---- products ------------------------------------------------------------------------------------
+PRODUCTS = ["product", "product_columns", "product_tall", "product_wide", "product_f8"]
+
+
+def check_product(name, sm, sizes, grid):
+    m, n, k = sizes
+    left, right, out = cases(KERNELS)[name].arguments[:3]
+    a, b = integers((m, k), left.dtype), integers((k, n), right.dtype)
+    b = b if right.unit_stride == -1 else np.asfortranarray(b)
+    result = run(KERNELS, name, sm, [a, b, np.full((m, n), 9, out.dtype)], grid)[2]
+    np.testing.assert_array_equal(result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@each
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_tiles_that_stick_out_of_the_arrays(name, sm, ctas):
+    name = f"{name}_{ctas}"
+    m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
+    assert clusters(name, sm) == (ctas, None)
+    check_product(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+
+
+@each
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_loops_shorter_and_longer_than_the_ring(steps, sm, ctas):
+    check_product(f"product_{ctas}", sm, (128, 64, 32 * steps), (1, 1, 1))
+
+
+@each
+def test_a_persistent_kernel_walks_the_grid_of_tile_programs(sm, ctas):
+    check_product(f"persistent_{ctas}", sm, (3 * 128 + 5, 2 * 64 + 16, 64), (3, 1, 1))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("ctas", CTAS)
+def test_parts_are_multiplied_by_the_targets_own_instruction(name, ctas):
+    for sm, instruction in zip(SMS, ("wgmma.mma_async", "tcgen05.mma", "mma.sync")):
+        ptx = compiled(KERNELS, f"{name}_{ctas}", sm).ptx
+        assert instruction in ptx and "cp.async.bulk.tensor" in ptx
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "used"),
+    [
+        ("attention_2", "sm_90", 2),
+        ("attention_4", "sm_90", 2),
+        ("attention_2", "sm_120", 2),
+        ("attention_4", "sm_120", 4),
+        ("attention_tall_2", "sm_90", 2),
+        ("attention_tall_2", "sm_100", 2),
+    ],
+)
+def test_attention_by_rows(name, sm, used):
+    length = 256 + 40
+    rng = np.random.default_rng(5)
+    q, k, v = (rng.uniform(-1, 1, (length, 64)).astype(np.float16) for _ in range(3))
+    out = run(KERNELS, name, sm, [q, k, v, np.zeros((length, 64), np.float32)], (3, 1, 1))[3]
+    scores = np.where(np.tri(length, dtype=bool), q.astype(np.float64) @ k.T.astype(np.float64), -np.inf)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out, powers / powers.sum(axis=1, keepdims=True) @ v, atol=2e-3)
+    assert clusters(name, sm) == (used, None)
+
+
+@pytest.mark.parametrize("ctas", CTAS)
+def test_parts_of_products_that_the_instruction_does_not_fit_stay_together(ctas):
+    size, reason = clusters(f"attention_{ctas}", "sm_100")
+    assert (size, reason) == (1, "parts of a product are too small for tcgen05")
+
+
+# ---- other tiles ---------------------------------------------------------------------------------
+@each
+@pytest.mark.parametrize("rows", [64, 50])
+def test_reductions_along_another_dimension(rows, sm, ctas):
+    x = integers((rows, 64), np.float32)
+    name = f"rows_normalized_{ctas}"
+    _, out, deviation = run(
+        KERNELS, name, sm, [x, np.zeros((64, rows), np.float32), np.zeros(rows, np.float32)], (2, 1, 1)
+    )
+    centered = x - x.mean(axis=1, keepdims=True)
+    spread = (centered**2).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, (centered / (1 + spread)).T, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(deviation, spread[:, 0], rtol=1e-5)
+    assert clusters(name, sm) == (ctas, None)
+
+
+@each
+def test_pointers_and_ranges(sm, ctas):
+    x, index = integers((300,), np.int32, -99, 99), integers((500,), np.int32, 0, 300)
+    out = run(KERNELS, f"gathered_{ctas}", sm, [x, index, np.zeros(500, np.int32)], (2, 1, 1))[2]
+    np.testing.assert_array_equal(out, x[index] + 2 * np.arange(500))
+    assert clusters(f"gathered_{ctas}", sm) == (ctas, None)
+
+
+@each
+def test_each_element_is_counted_once(sm, ctas):
+    x = integers((512,), np.int32, 0, 9)
+    counts = run(KERNELS, f"counted_{ctas}", sm, [x, np.zeros(9, np.int32)], (2, 1, 1))[1]
+    np.testing.assert_array_equal(counts, np.bincount(x, minlength=9))
+    assert clusters(f"counted_{ctas}", sm) == (ctas, None)
+
+
+@each
+def test_what_is_written_where_it_was_read(sm, ctas):
+    x = integers((40, 32), np.float32)
+    np.testing.assert_array_equal(run(KERNELS, f"in_place_{ctas}", sm, [x], (3, 1, 1))[0], 4 * x + 3)
+    assert clusters(f"in_place_{ctas}", sm) == (ctas, None)
+
+
+@each
+@pytest.mark.parametrize("size", [80, 96, 112, 128])
+def test_tiles_whose_last_parts_are_outside(size, sm, ctas):
+    """Each extent is known to be a multiple of a part, and is none of the tile's."""
+    x = integers((size,), np.int32)
+    out = run(KERNELS, f"doubled_{ctas}", sm, [x, np.zeros(size, np.int32)], (2, 1, 1))[1]
+    np.testing.assert_array_equal(out, 2 * x)
+    assert clusters(f"doubled_{ctas}", sm) == (ctas, None)
+
+
+@each
+def test_programs_are_numbered_as_without_clusters(sm, ctas):
+    out = run(KERNELS, f"block_numbers_{ctas}", sm, [np.zeros((48, 2), np.int32)], (3, 2, 1))[0]
+    np.testing.assert_array_equal(out, np.repeat(300 + np.arange(3), 16)[:, None] + np.zeros((1, 2)))
+    assert clusters(f"block_numbers_{ctas}", sm) == (ctas, None)
+
+
+@each
+def test_a_tile_that_every_cta_has_is_written_by_the_first(sm, ctas):
+    out, sums = run(KERNELS, f"beside_{ctas}", sm, [np.zeros(64, np.int32), np.zeros(1, np.int32)])
+    np.testing.assert_array_equal(out, np.arange(64))
+    assert sums.tolist() == [64 * 63 // 2] and clusters(f"beside_{ctas}", sm) == (ctas, None)
+
+
+# ---- kernels that stay whole ---------------------------------------------------------------------
+WHOLE = {
+    "row_sum": "no tile that the kernel writes has equal parts that can be computed apart",
+    "shifted": "nv_tileas.tiled_store comes after nv_tileas.tiled_load, whose bytes another CTA may have",
+    "said": "nv_tileas.print would happen in each CTA",
+    "counted_once": "nv_tileas.atomic_rmw would happen in each CTA",
+}
+
+
+@pytest.mark.parametrize(("name", "reason"), WHOLE.items())
+@pytest.mark.parametrize("ctas", CTAS)
+def test_who_gets_no_cluster_and_why(name, reason, ctas):
+    assert clusters(f"{name}_{ctas}", "sm_90") == (1, reason)
+
+
+def test_a_kernel_that_stays_whole_is_right():
+    x = integers((256,), np.int32)
+    out = run(KERNELS, "shifted_2", "sm_90", [x])[0]
+    np.testing.assert_array_equal(out, np.concatenate([x[128:], x[:128]]))
+
+
+def test_targets_without_clusters_ignore_the_hint():
+    assert clusters("product_2", "sm_80") == (1, None)
+    check_product("product_2", "sm_80", (150, 80, 80), (2, 2, 1))
+
+
+def test_libnvvm_gets_one_cta():
+    job = Job(TARGETS["sm_90"], serializer="libnvvm", strategy="unspecialize")
+    module = parse(lower(bytecode(KERNELS, "product_2"), "tilebc", "tileas", job)[".tileas"])
+    [func] = module.body.block.ops
+    assert (
+        func.attributes["num_ctas_declined"].data == "libnvvm knows no clusters" and "num_ctas" not in func.attributes
+    )

@@ -1,0 +1,98 @@
+"""Products of pairs of CTAs in tensor memory: right numbers and no race, and who makes none."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import cases, compiled, disassembled, run
+from tileiras_build.driver import lower
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tile_ir_text_format import parse, render
+from tileiras_build.simulate.emulator import EmulatorFault
+from tileiras_build.target.targets import TARGETS
+
+KERNELS = Path(__file__).with_name("clustered.py")
+PAIRS = (
+    "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
+    "pair_persistent",
+)  # fmt: skip
+
+
+def check(name, sizes, grid, sm="sm_100"):
+    """Small integers, so that every sum is exact in any order."""
+    m, n, k = sizes
+    left, right, out = cases(KERNELS)[name].arguments[:3]
+    rng = np.random.default_rng(m * n + k)
+    a, b = rng.integers(-3, 4, (m, k)).astype(left.dtype), rng.integers(-3, 4, (k, n)).astype(right.dtype)
+    b = b if right.unit_stride == -1 else np.asfortranarray(b)
+    result = run(KERNELS, name, sm, [a, b, np.full((m, n), 9, out.dtype)], grid)[2]
+    np.testing.assert_array_equal(result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_tiles_that_stick_out_of_the_arrays(name):
+    m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
+    assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, f"{name}_2", "sm_100").ptx
+    check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_120"])
+@pytest.mark.parametrize("name", ["pair_tf32", "pair_tf32_columns", "pair_persistent"])
+def test_targets_without_pairs(name, sm):
+    m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
+    check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1), sm)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 13])
+@pytest.mark.parametrize("name", ["product_tall", "pair_persistent"])
+def test_loops_shorter_and_longer_than_the_ring(name, steps):
+    check(f"{name}_2", (256, 64, 64 * steps), (1, 1, 1))
+
+
+@pytest.mark.parametrize(("steps", "blocks"), [(1, 1), (3, 1), (9, 2)])
+def test_sums_that_are_made_again_and_again(steps, blocks):
+    check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
+
+
+@pytest.mark.parametrize("name", ["product_tall_2", "pair_persistent_2"])
+def test_each_cta_waits_for_the_last_arrivals_at_its_own_mbarriers(name, monkeypatch):
+    """The commits of the first CTA arrive at the mbarriers of both, whenever; nothing else looks at the last ones."""
+    check(name, (256, 64, 256), (1, 1, 1))
+    artifacts = compiled(KERNELS, name, "sm_100")
+    module = parse(artifacts.tileas.encode())
+    [tail] = [op for op in module.walk() if op.name == "nv_tileas.async.pipeline.producer_tail"]
+    tail.detach()
+    ptx = lower(render(module), "tileas", "ptx", Job(TARGETS["sm_100"]))[".ptx"].decode()
+    changed = SimpleNamespace(ptx=ptx, manifest=artifacts.manifest)
+    monkeypatch.setattr("tests.emulated_kernels.compiled", lambda *_: changed)
+    with pytest.raises(EmulatorFault, match="a CTA ends before this arrives at its mbarrier.*multicast::cluster"):
+        check(name, (256, 64, 256), (1, 1, 1))
+
+
+def test_the_machine_code_is_that_of_pairs():
+    text = disassembled(KERNELS, "product_tall_2", "sm_100")
+    assert all(name in text for name in ("UTCHMMA.2CTA", "UTMALDG.2D.2CTA", "UTCBAR.2CTA.MULTICAST"))
+    assert "UTMALDG.2D.MULTICAST" not in text
+
+
+def test_tensor_memory_is_freed_when_both_ctas_have_read_it():
+    """PTX ISA 9.0, section 9.7.16.5, table 47: the cluster meets, then each CTA frees and exits."""
+    ptx = compiled(KERNELS, "pair_persistent_2", "sm_100").ptx
+    assert 0 < ptx.index("barrier.cluster.wait;") < ptx.index("tcgen05.dealloc.cta_group::2")
+
+
+def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
+    """128 x 64 elements of the left one and 64 x 128 of the right one, where each of two lone CTAs has 64 x 256."""
+    pair, alone = (compiled(KERNELS, "pair_wide_2", sm).tileas for sm in ("sm_100", "sm_90"))
+    assert "bytes = 32768 : i32, pair" in pair and "bytes = 49152 : i32, ctas = 2" in alone
+    stages = [int(re.search(r"pipeline.create.*pipeline<#builtin.int<(\d+)>", text)[1]) for text in (pair, alone)]
+    assert stages[0] > stages[1]
+
+
+@pytest.mark.parametrize("name", ["product_2", "product_wide_2", "product_tall_4"])
+def test_products_by_columns_or_of_more_ctas_are_of_one(name):
+    ptx = compiled(KERNELS, name, "sm_100").ptx
+    assert "cta_group::1" in ptx and "cta_group::2" not in ptx

@@ -1,0 +1,119 @@
+"""Long sums of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only one instruction's products are added there."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.compiled_once import by_another_compiler
+from tests.emulated_kernels import assembled, cases, compiled, run
+from tileiras_build import driver
+from tileiras_build.core.errors import InternalError
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tileaa_to_tileas import select_mma_and_tma
+from tileiras_build.target import sass_listing
+from tileiras_build.target.targets import find_target
+
+KERNELS = Path(__file__).with_name("long_k_dots.py")
+LENGTH, ERROR = 4096, 1e-4
+PARTS = {"square": (128, 2), "shallow": (64, 1), "narrow": (16, 2), "deep": (32, 2), "wide": (128, 1), "tall": (128, 1)}
+TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
+
+
+def sizes(name):
+    return [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
+
+
+def operands(name, k, seed=1):
+    """Normally distributed numbers; b by columns."""
+    rng = np.random.default_rng(seed)
+    types = [TYPES[array.dtype] for array in cases(KERNELS)[name].arguments[:2]]
+    m, n, _ = sizes(name)
+    a, b = rng.standard_normal((m, k)).astype(types[0]), rng.standard_normal((k, n)).astype(types[1])
+    return a, np.asfortranarray(b), np.full((m, n), np.nan, np.float32)
+
+
+def largest_error(name, k, **options):
+    """Of a product's elements, relative to the largest one in float64."""
+    a, b, out = operands(name, k)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    return np.abs(run(KERNELS, name, "sm_90", [a, b, out], **options)[2] - exact).max() / np.abs(exact).max()
+
+
+@pytest.mark.parametrize("name", [*PARTS, "coarse"])
+def test_long_sums_stay_near(name):
+    assert largest_error(name, LENGTH) < ERROR
+
+
+@pytest.mark.parametrize("name", ["square", "deep"])
+def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
+    row = select_mma_and_tma.warpgroup_row
+    monkeypatch.setattr(select_mma_and_tma, "warpgroup_row", lambda op, job: replace(row(op, job), partial_k=0))
+    with by_another_compiler():
+        assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
+        assert largest_error(name, LENGTH) > 10 * ERROR
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_as_wide_as_registers_allow(name):
+    artifacts = compiled(KERNELS, name, "sm_90")
+    columns, number = PARTS[name]
+    assert f"partial_sums = array<i32: {columns}, {number}, 32>" in artifacts.tileas
+    products = re.findall(r"wgmma\.mma_async\.\S*", artifacts.ptx)
+    assert {f"n{columns}k32" in product for product in products} == {True}
+
+
+def test_longer_parts_are_fewer_and_less_accurate():
+    errors = [largest_error("deep", LENGTH, fp8_sum_k=k) for k in (32, 64, 128)]
+    assert errors == sorted(set(errors)) and errors[-1] < 5 * ERROR
+    waits = [compiled(KERNELS, "deep", "sm_90", fp8_sum_k=k).ptx.count("add.rn.f32") for k in (32, 64, 128)]
+    assert waits == [4 * waits[-1], 2 * waits[-1], waits[-1]]
+
+
+@pytest.mark.parametrize("k", [16, 32, 80, 256, 304, 1024])
+def test_every_length(k):
+    """Small integers, whose sums are exact, to a length that ends inside a part."""
+    rng = np.random.default_rng(k)
+    m, n, _ = sizes("deep")
+    a, b = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n))
+    values = [a.astype(TYPES["float8_e4m3fn"]), np.asfortranarray(b.astype(TYPES["float8_e4m3fn"]))]
+    found = run(KERNELS, "deep", "sm_90", [*values, np.full((m, n), np.nan, np.float32)])[2]
+    np.testing.assert_array_equal(found, a @ b)
+
+
+def test_sums_that_a_loop_changes():
+    rng = np.random.default_rng(5)
+    m, n, k = sizes("started")
+    a, b, start = rng.integers(-3, 4, (m, 3 * k)), rng.integers(-3, 4, (3 * k, n)), rng.integers(-99, 100, (m, n))
+    values = [a.astype(TYPES["float8_e4m3fn"]), np.asfortranarray(b.astype(TYPES["float8_e4m3fn"]))]
+    found = run(KERNELS, "started", "sm_90", [*values, start.astype(np.float32)])[2]
+    expected = start
+    for step in range(3):
+        part = slice(step * k, (step + 1) * k)
+        expected = 2 * expected + a[:, part] @ b[part]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_nothing_is_spilled(name):
+    artifacts = assembled(KERNELS, name, "sm_90")
+    [listing] = sass_listing.read_listings(sass_listing.disassemble(artifacts.cubin))
+    assert listing.count("QGMMA") and not listing.count(*sass_listing.SPILL)
+
+
+MATMUL = Path(__file__).parents[4] / "examples" / "kernels" / "matmul.py"
+
+
+@pytest.mark.parametrize(("target", "said", "wrong"), [
+    ("sm_90", "rhs_placement = #cute.shared<16, swizzle<3,3,3> o (32,", "rhs_placement = #cute.shared<16, swizzle<3,3,3> o (2147483648,"),
+    ("sm_100", "shape = array<i64: 64, 64, 32>", "shape = array<i64: 64, 64, 2147483648>"),
+])  # fmt: skip
+def test_a_product_of_more_than_its_buffers_hold_is_refused(target, said, wrong):
+    """It would be taken apart into as many instructions as the text says."""
+    text = compiled(MATMUL, "matmul_f16_nn", target).tileas
+    assert said in text
+    with pytest.raises(InternalError, match="operand-s"):
+        driver.lower(text.replace(said, wrong).encode(), "tileas", "ll", Job(find_target(target)))

@@ -1,0 +1,96 @@
+"""Rows of tile programs that begin together: every place is taken once, in an order that L2 likes."""
+
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import aligned, cases, compiled, run
+from tileiras_build.frontend.pack_arguments import pack_arguments
+from tileiras_build.simulate import emulator
+
+KERNELS = Path(__file__).with_name("program_id_kernels.py")
+GRIDS = [(1, 1, 1), (5, 1, 1), (1, 7, 2), (4, 3, 2), (5, 9, 2), (3, 16, 1)]
+
+
+def expected(grid):
+    x, y, z = np.indices(grid, np.int32)
+    return 10000 * x + 100 * y + z + 1
+
+
+@pytest.mark.parametrize("group", [2, 4])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_each_place_is_taken_once(grid, group):
+    [out] = run(KERNELS, "places", "sm_80", [np.zeros(grid, np.int32)], grid, tile_group=group)
+    np.testing.assert_array_equal(out, expected(grid))
+
+
+def order(grid, **options):
+    """The places in the order in which the hardware starts programs."""
+    artifacts, out = compiled(KERNELS, "places", "sm_80", **options), aligned(np.zeros(grid, np.int32))
+    memory, seen = emulator.Memory(), []
+    memory.map(out.ctypes.data, out.nbytes)
+    parameters = pack_arguments(cases(KERNELS)["places"], [out])
+    emulator.launch(artifacts, "places", grid, parameters, memory=memory, started=lambda _: seen.append(out.copy()))
+    steps = [*seen, out]
+    return [tuple(*np.argwhere(now != before).tolist()) for before, now in pairwise(steps)]
+
+
+def test_programs_of_a_group_begin_column_by_column():
+    grid = 3, 7, 2
+    groups = [range(4), range(4, 7)]
+    grouped = [(x, y, z) for z in range(2) for rows in groups for x, y in product(range(3), rows)]
+    assert order(grid, tile_group=4) == grouped
+    assert order(grid) == [(x, y, z) for z in range(2) for y in range(7) for x in range(3)]
+
+
+def test_a_grid_whose_numbers_do_not_fit_keeps_its_order():
+    """The first programs of rows of 2**29, the others of which are not run."""
+    artifacts, out, taken = (
+        compiled(KERNELS, "places", "sm_80", tile_group=8),
+        aligned(np.zeros((4, 4, 1), np.int32)),
+        [],
+    )
+
+    def stop(place):
+        taken.append(place)
+        if len(taken) > 3:
+            raise StopIteration
+
+    memory = emulator.Memory()
+    memory.map(out.ctypes.data, out.nbytes)
+    parameters = pack_arguments(cases(KERNELS)["places"], [out])
+    with pytest.raises(StopIteration):
+        emulator.launch(artifacts, "places", (1 << 29, 4, 1), parameters, memory=memory, started=stop)
+    np.testing.assert_array_equal(out[:3, 0, 0], expected((3, 1, 1))[:, 0, 0])
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", ["product", "product_in_clusters"])
+def test_products_in_groups(name, sm):
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((272, 128), (128, 336)))
+    found = run(KERNELS, name, sm, [a, b, np.full((272, 336), np.nan, np.float16)], (3, 6, 1), tile_group=4)[2]
+    np.testing.assert_array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+    clusters = name == "product_in_clusters" and sm != "sm_80"
+    assert (".blocksareclusters" in compiled(KERNELS, name, sm, tile_group=4).ptx) == clusters
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("line", "the kernel does not ask for its place along both axis 0 and axis 1 of its grid"),
+        ("waits", "nv_tileaa.atomic_rmw is acq_rel, not weak"),
+    ],
+)
+def test_why_programs_keep_their_order(name, reason):
+    artifacts = compiled(KERNELS, name, "sm_80", tile_group=8)
+    assert f'tile_group_declined = "{reason}"' in artifacts.tileaa
+    assert artifacts.ptx == compiled(KERNELS, name, "sm_80").ptx
+    assert "group" not in artifacts.manifest["kernels"][name]["grid"]
+
+
+def test_the_manifest_says_so():
+    artifacts = compiled(KERNELS, "places", "sm_80", tile_group=8)
+    assert artifacts.manifest["kernels"]["places"]["grid"] == {"axes": [0, 1, 2], "group": 8}

@@ -1,0 +1,23 @@
+"""How two builds differ: cells of numbers and sizes, kernels that are new and gone."""
+
+from tileiras_build.reports.build_diff import Measure, changes, header
+
+
+def measure(registers: int = 29, spills: int = 0, microseconds: float | None = None) -> Measure:
+    return Measure(registers, spills, 48 << 10, 0, 458, microseconds)
+
+
+def test_a_row_says_what_a_number_was():
+    before = {("a", "sm_90"): measure(), ("same", "sm_90"): measure(), ("gone", "sm_90"): measure()}
+    now = {("a", "sm_90"): measure(40, 12), ("same", "sm_90"): measure(), ("new", "sm_90"): measure()}
+    assert changes(before, now, False) == [
+        ("a", "sm_90", "29 -> 40", "0 -> 12 B", "48 KiB", "0", "458"),
+        ("new", "sm_90", "29", "0", "48 KiB", "0", "458"),
+        ("gone", "sm_90", "29 -> gone", "0 -> gone", "48 KiB -> gone", "0 -> gone", "458 -> gone"),
+    ]
+    assert len(header(False)) == 7 and header(True)[-1] == "estimate"
+
+
+def test_the_estimate_is_a_column_where_it_is_asked_for():
+    before, now = ({("a", "sm_90"): measure(microseconds=time)} for time in (10.04, 12.5))
+    assert changes(before, now, True)[0][-1] == "10.0 us -> 12.5 us"

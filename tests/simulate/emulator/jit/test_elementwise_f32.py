@@ -1,0 +1,146 @@
+"""Operations of many numbers by machine code: NumPy's bits, or none at all."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tileiras_build.simulate.emulator.jit import elementwise_f32
+from tileiras_build.simulate.emulator.jit.llvm_jit import has
+from tileiras_build.simulate.emulator.numerics import float_arithmetic, small_float_formats, transcendentals
+
+COUNT = 4096
+NEVER = 1 << 62
+
+
+def can(name: str) -> bool:
+    """Whether this CPU has the instructions for an operation."""
+    feature = elementwise_f32.OPERATIONS[name].feature
+    return feature is None or has(feature)
+
+
+def allow(monkeypatch, before: int) -> None:
+    for name, operation in list(elementwise_f32.OPERATIONS.items()):
+        monkeypatch.setitem(elementwise_f32.OPERATIONS, name, dataclasses.replace(operation, before=before))
+
+
+@pytest.fixture
+def results(monkeypatch):
+    """What machine code has returned."""
+    found, apply = [], elementwise_f32.apply
+
+    def noted(name, *operands):
+        found.append(apply(name, *operands))
+        return found[-1]
+
+    monkeypatch.setattr(elementwise_f32, "apply", noted)
+    return found
+
+
+def finite(rng) -> np.ndarray:
+    """Numbers of all exponents, and zeros of both signs."""
+    bits = rng.integers(0, 1 << 32, COUNT, np.uint32)
+    bits[(bits >> 23 & 255) == 255] ^= np.uint32(1 << 30)
+    bits[:64] &= np.uint32(1 << 31)
+    return bits.view(np.float32)
+
+
+def ties(x: np.ndarray) -> np.ndarray:
+    """Numbers in the middle of two bfloat16."""
+    return (x.view(np.uint32) & np.uint32(0xFFFF0000) | np.uint32(0x8000)).view(np.float32)
+
+
+OPERATIONS = {
+    "ex2": lambda x, y: transcendentals.evaluate(
+        "ex2", np.concatenate([x, np.linspace(-126, 130, COUNT, dtype=np.float32)])
+    ),
+    "ex2.ftz": lambda x, y: float_arithmetic.approximate_flushed("ex2", np.concatenate([x, 200 * np.sin(y)])),
+    "fma": lambda x, y: float_arithmetic.fma32(x / 8, np.float32(1.5), y / 8),
+    "max": lambda x, y: float_arithmetic.extreme("max", x, np.where(np.arange(COUNT) < 64, -x, y)),
+    "min": lambda x, y: float_arithmetic.extreme("min", x, np.where(np.arange(COUNT) < 64, -x, y)),
+    "add": lambda x, y: float_arithmetic.paired("add", x, y),
+    "sub": lambda x, y: float_arithmetic.paired("sub", x, y),
+    "mul": lambda x, y: float_arithmetic.paired("mul", x, y / 4),
+    "f16": lambda x, y: small_float_formats.narrow("f16", np.concatenate([x, np.sin(y), np.sin(y) / 40000])),
+    "bf16": lambda x, y: small_float_formats.narrow("bf16", np.concatenate([x, ties(x)])),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_bits_are_those_of_numpy(name, monkeypatch, results):
+    rng = np.random.default_rng(len(name))
+    x, y = finite(rng), finite(rng)
+    with np.errstate(all="ignore"):
+        x = np.where((x > -160) & (x < -126), 1, x) if name == "ex2" else x  # whose powers are subnormal
+        allow(monkeypatch, -1)
+        by_code = OPERATIONS[name](x, y)
+        assert (results[-1] is not None) == can(name)
+        allow(monkeypatch, NEVER)
+        by_numpy = OPERATIONS[name](x, y)
+    assert results[-1] is None
+    assert by_code.dtype == by_numpy.dtype and by_code.tobytes() == by_numpy.tobytes()
+
+
+IN_THE_MIDDLE = float.fromhex("-0x1.3e53bcp-3")  # its power of two is within 2^-50 of the middle of two float32
+
+
+def test_a_power_is_nearly_in_the_middle():
+    dropped = int(np.exp2(np.float64(IN_THE_MIDDLE)).view(np.uint64)) & (1 << 29) - 1
+    assert abs(dropped - (1 << 28)) < 8
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ex2", np.nan), ("ex2", -130.0), ("ex2", IN_THE_MIDDLE), ("ex2.ftz", IN_THE_MIDDLE),
+     ("fma", np.nan), ("max", np.nan), ("add", np.nan), ("f16", np.nan), ("bf16", np.nan)],
+)  # fmt: skip
+def test_what_an_operation_cannot_do_numpy_does(name, value, monkeypatch):
+    allow(monkeypatch, -1)
+    x = np.ones(COUNT, np.float32)
+    operands = [x] * elementwise_f32.OPERATIONS[name].operands
+    assert (elementwise_f32.apply(name, *operands) is not None) == can(name)
+    x[COUNT - 3] = value
+    assert elementwise_f32.apply(name, *operands) is None
+
+
+def test_only_whole_arrays_of_one_shape_are_taken(monkeypatch):
+    allow(monkeypatch, -1)
+    x = np.ones((2, COUNT), np.float32)
+    assert elementwise_f32.apply("add", x, np.float32(2)).shape == x.shape
+    for other in (x[:1], x.astype(np.float64), np.ones((COUNT, 2), np.float32).T):
+        assert elementwise_f32.apply("add", x, other) is None
+    assert elementwise_f32.apply("add", x[0, :128], x[0, :128]) is None
+
+
+def test_a_process_that_does_few_does_not_ask_llvm(monkeypatch):
+    allow(monkeypatch, COUNT)
+    monkeypatch.setattr(elementwise_f32, "_done", type(elementwise_f32._done)())
+    x = np.ones(COUNT, np.float32)
+    assert [elementwise_f32.apply("add", x, x) is None for _ in range(3)] == [True, True, False]
+
+
+def test_the_import_of_llvm_takes_more_than_a_translation(results, monkeypatch):
+    allow(monkeypatch, COUNT)
+    monkeypatch.setattr(elementwise_f32, "_done", Counter())
+    monkeypatch.setattr(elementwise_f32, "is_imported", lambda: False)
+    x = np.ones(COUNT, np.float32)
+    for _ in range(elementwise_f32.IMPORT + 1):
+        float_arithmetic.extreme("max", x, x)
+    assert all(result is None for result in results)
+    monkeypatch.setattr(elementwise_f32, "is_imported", lambda: True)
+    float_arithmetic.extreme("max", x, x)
+    assert results[-1] is not None
+
+
+def test_what_a_process_before_has_kept_is_used_earlier(monkeypatch):
+    asked = []
+    monkeypatch.setattr(elementwise_f32, "_done", Counter())
+    monkeypatch.setattr(elementwise_f32, "is_imported", lambda: False)
+    allow(monkeypatch, COUNT * elementwise_f32.KEPT)
+    x = np.ones(COUNT, np.float32)
+    for kept, expected in ((None, [True] * 3), (lambda *_: 0, [False])):
+        monkeypatch.setattr(elementwise_f32, "_kept", lambda *given, kept=kept: (asked.append(given), kept)[1])
+        monkeypatch.setattr(elementwise_f32, "_code", elementwise_f32._kept)
+        assert [elementwise_f32.apply("add", x, x) is None for _ in expected] == expected
+    assert {*asked} == {("add", (True, True))} and len(asked) == 3

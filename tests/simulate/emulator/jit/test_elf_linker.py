@@ -1,0 +1,88 @@
+"""Object files of LLVM in one piece: what is linked runs, and what needs more is refused."""
+
+import ctypes
+
+import pytest
+
+from tileiras_build.simulate.emulator.jit import executable_memory
+from tileiras_build.simulate.emulator.jit.elf_linker import Image, image_of
+from tileiras_build.simulate.emulator.jit.llvm_jit import _machine, _module
+
+pytestmark = pytest.mark.skipif(not executable_memory.IS_POSSIBLE, reason="this is x86-64 under Linux only")
+
+# A function that calls another, numbers that it reads, and a table of places in it.
+TEXT = """
+define i64 @other(i64 %n) noinline {
+  %scaled = mul i64 %n, 10
+  ret i64 %scaled
+}
+define i64 @first(i64 %n) {
+  %float = uitofp i64 %n to double
+  %more = fadd double %float, 1234.5
+  %whole = fptoui double %more to i64
+  switch i64 %n, label %last [i64 0, label %a
+    i64 1, label %b
+    i64 2, label %c
+    i64 3, label %d
+    i64 4, label %e]
+a:
+  ret i64 7
+b:
+  ret i64 %whole
+c:
+  %called = call i64 @other(i64 %whole)
+  ret i64 %called
+d:
+  ret i64 11
+e:
+  %twice = call i64 @other(i64 %n)
+  ret i64 %twice
+last:
+  ret i64 %n
+}
+"""
+
+
+def made(text: str, **options: str) -> bytes:
+    return _machine(**{"reloc": "pic", "codemodel": "small", **options}).emit_object(_module(text))
+
+
+def called(image: Image, number: int) -> int:
+    place = executable_memory.load(image.code)
+    assert place is not None
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(place + image.entry)(number)
+
+
+def test_what_is_linked_runs_wherever_it_is_put():
+    image = image_of(made(TEXT), "first")
+    assert image is not None and image.entry > 0
+    assert [called(image, n) for n in range(6)] == [7, 1235, 12360, 11, 40, 5]
+    assert Image.unpacked(image.packed()) == image
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "declare i64 @getpid()\ndefine i64 @first(i64 %n) { %x = call i64 @getpid() ret i64 %x }",
+        "@kept = internal global i64 3\ndefine i64 @first(i64 %n) { %x = load i64, ptr @kept store i64 %n, ptr @kept ret i64 %x }",
+        "@kept = internal global i64 0\ndefine i64 @first(i64 %n) { %x = load i64, ptr @kept store i64 %n, ptr @kept ret i64 %x }",
+        "@kept = global i64 3\ndefine i64 @first(i64 %n) { %x = load i64, ptr @kept ret i64 %x }",
+        "@at = constant ptr @first\ndefine i64 @first(i64 %n) { %x = load i64, ptr @at ret i64 %x }",
+    ],
+    ids=["calls the C library", "variable", "empty variable", "may be another's", "holds an address"],
+)
+def test_what_needs_more_is_refused(text):
+    assert image_of(made(text), "first") is None
+
+
+def test_only_a_function_that_is_there_is_found():
+    data = made(TEXT)
+    assert image_of(data, "none") is None and image_of(data, "irst") is None
+
+
+def test_object_files_of_others_are_refused():
+    data = made(TEXT)
+    other = bytearray(data)
+    other[18] = 183  # AArch64
+    assert image_of(bytes(other), "first") is None
+    assert [image_of(data[:size], "first") for size in (0, 10, 64, len(data) // 2)] == [None] * 4

@@ -1,0 +1,119 @@
+"""Kernels with all that machine code may do by machine code: the bytes that NumPy makes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.simulate.emulator.isa.test_tcgen05_gemm import gemm, run_gemm
+from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
+from tests.simulate.emulator.warp_specialized_gemm import multiply
+from tileiras_build.simulate.emulator.codegen import tiering
+from tileiras_build.simulate.emulator.jit import (
+    batch_shared_loads,
+    cp_async,
+    elementwise_f32,
+    mbarrier_arrive,
+    register_split_merge,
+    shared_memory_chunks,
+    tcgen05_ld_st,
+    vector_vm,
+)
+from tileiras_build.simulate.emulator.jit.llvm_jit import has
+from tileiras_build.simulate.emulator.matmul import gemm_jit
+
+THREADS, CTAS = 128, 32
+
+
+def of_warpgroups() -> bytes:
+    """TMA, wgmma on shared memory, stmatrix."""
+    return multiply(256, 384, 192, 2, sums="exact")[0].tobytes()
+
+
+def of_tensor_memory() -> bytes:
+    """TMA and tcgen05."""
+    return run_gemm(gemm(64), 3, 64, 3, 2, sums="exact")[0].tobytes()
+
+
+def of_warps() -> bytes:
+    """ldmatrix, mma, and operations on what they make."""
+    source = aligned(np.random.default_rng(0).uniform(-1, 1, (CTAS, 4 * THREADS)).astype(np.float16))
+    body = f""".shared .align 128 .b8 s[{8 * THREADS}]; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0;
+    mad.wide.u32 u4, t2, 8, u0; ld.global.v2.u32 {{t8, t9}}, [u4]; mov.u32 t3, s; mad.lo.u32 t4, t0, 8, t3; st.shared.v2.u32 [t4], {{t8, t9}};
+    bar.sync 0; and.b32 t5, t0, 63; mad.lo.u32 t4, t5, 16, t3; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{t8, t9, t10, t11}}, [t4];
+    ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {{t12, t13}}, [t4]; mov.f32 f0, 0f00000000; mov.f32 f1, f0; mov.f32 f2, f0; mov.f32 f3, f0;
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{f0, f1, f2, f3}}, {{t8, t9, t10, t11}}, {{t12, t13}}, {{f0, f1, f2, f3}};
+    max.f32 f4, f0, f1; max.f32 f5, f2, f3; max.f32 f4, f4, f5; sub.f32 f0, f0, f4; sub.f32 f1, f1, f4; fma.rn.f32 f2, f2, f3, f4;
+    ex2.approx.ftz.f32 f0, f0; ex2.approx.ftz.f32 f1, f1; ex2.approx.f32 f3, f3; mul.f32 f3, f3, f2; cvt.rn.f16x2.f32 t8, f0, f1;
+    cvt.rn.bf16x2.f32 t9, f2, f3; mad.wide.u32 u4, t2, 8, u1; st.global.v2.u32 [u4], {{t8, t9}};"""
+    out = aligned(np.zeros((CTAS, 2 * THREADS), np.uint32))
+    run(kernel(body, 2, THREADS), source, out, grid=CTAS, sums="exact")
+    return out.tobytes()
+
+
+def of_copies() -> bytes:
+    """cp.async of whole and of empty elements, and words of shared memory."""
+    source = aligned(np.random.default_rng(1).integers(0, 1 << 32, (CTAS, 4 * THREADS), np.uint32))
+    body = f""".shared .align 128 .b8 s[{16 * THREADS}]; mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0;
+    mad.wide.u32 u4, t2, 16, u0; mov.u32 t3, s; mad.lo.u32 t4, t0, 16, t3; setp.lt.u32 p0, t0, 100; selp.u32 t5, 16, 0, p0;
+    cp.async.cg.shared.global [t4], [u4], 16, t5; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0; xor.b32 t6, t0, 77;
+    mad.lo.u32 t4, t6, 16, t3; ld.shared.u32 t8, [t4]; ld.shared.u32 t9, [t4+8]; add.u32 t8, t8, t9;
+    mad.wide.u32 u4, t2, 4, u1; st.global.u32 [u4], t8;"""
+    out = aligned(np.zeros((CTAS, THREADS), np.uint32))
+    run(kernel(body, 2, THREADS), source, out, grid=CTAS)
+    return out.tobytes()
+
+
+def of_branches() -> bytes:
+    """Parts of CTAs and some CTAs that go ways of their own, with registers of threads that one part or both change."""
+    adds = lambda first, by: " ".join(f"mad.lo.u32 t{i}, t{i}, {by}, t{i - 1};" for i in range(first, 15))
+    body = f"""mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t2, t1, {THREADS}, t0; {" ".join(f"mul.lo.u32 t{i}, t2, {i};" for i in range(3, 15))}
+    setp.lt.u32 p0, t0, 64; @p0 bra LOW; {adds(4, 3)} bra.uni MOST; LOW: and.b32 t0, t1, 1; setp.eq.u32 p2, t0, 1;
+    @p2 bra BOTH; {adds(4, 5)} MOST: {adds(6, 9)} BOTH: bar.sync 0;
+    and.b32 t3, t1, 3; setp.ne.u32 p1, t3, 0; @p1 bra END; {adds(9, 7)} END: {" ".join(f"xor.b32 t2, t2, t{i};" for i in range(4, 15))}
+    mov.u32 t3, %tid.x; mov.u32 t1, %ctaid.x; mad.lo.u32 t3, t1, {THREADS}, t3; mad.wide.u32 u4, t3, 4, u0; st.global.u32 [u4], t2;"""
+    out = aligned(np.zeros((CTAS, THREADS), np.uint32))
+    run(kernel(body, 1, THREADS), out, grid=CTAS)
+    return out.tobytes()
+
+
+USES = {
+    of_warpgroups: {
+        (shared_memory_chunks, "land"),
+        (shared_memory_chunks, "gather"),
+        (gemm_jit, "add"),
+        (mbarrier_arrive, "change"),
+    },
+    of_tensor_memory: {(shared_memory_chunks, "land"), (gemm_jit, "add"), (tcgen05_ld_st, "load")},
+    of_warps: {(vector_vm, "run")},
+    of_copies: {(cp_async, "issue"), (cp_async, "land"), (batch_shared_loads, "_code")},
+    of_branches: {(register_split_merge, "_move"), (register_split_merge, "_spread")},
+}
+
+
+@pytest.fixture
+def open_gates(monkeypatch):
+    """A call that lets this process use machine code from then on, as if it had computed much."""
+
+    def open_all() -> None:
+        monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+        monkeypatch.setattr(vector_vm, "BEFORE", -1)
+        monkeypatch.setattr(tiering, "ENOUGH", -1)
+        for name, operation in list(elementwise_f32.OPERATIONS.items()):
+            monkeypatch.setitem(elementwise_f32.OPERATIONS, name, dataclasses.replace(operation, before=-1))
+
+    return open_all
+
+
+@pytest.mark.skipif(not all(map(has, vector_vm.FEATURES)), reason="this CPU has no fused multiply-add")
+@pytest.mark.parametrize("launch", USES, ids=lambda launch: launch.__name__)
+def test_machine_code_makes_the_bytes_of_numpy(launch, open_gates, monkeypatch):
+    called = set()
+    for module, name in USES[launch]:
+        function = getattr(module, name)
+        noted = lambda *given, function=function, key=(module, name): (called.add(key), function(*given))[1]
+        monkeypatch.setattr(module, name, noted)
+    closed = launch()
+    assert not called
+    open_gates()
+    assert launch() == closed and called == USES[launch]

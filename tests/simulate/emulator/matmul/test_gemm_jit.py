@@ -1,0 +1,193 @@
+"""Products by machine code: the bits that BLAS and NumPy leave, wherever the sums and the factors are."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from tests.simulate.emulator.isa.test_isa_wgmma import B_AT, descriptor, execute, opcode, tail
+from tests.simulate.emulator.isa.test_mma_accumulation_chains import TWO_BY_TWO, A, B
+from tests.simulate.emulator.isa.test_mma_accumulation_chains import launch as launch_warps
+from tileiras_build.simulate.emulator.matmul import gemm_jit, gemm_microkernel, matmul
+from tileiras_build.simulate.emulator.matmul.operands import Factor
+
+NEVER = 1 << 62
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The layouts of what machine code has added up, for processes that have multiplied enough."""
+    made, add = [], gemm_jit.add
+
+    def counted(out, old, layout, steps, errors):
+        made.append(layout)
+        add(out, old, layout, steps, errors)
+
+    monkeypatch.setattr(gemm_jit, "add", counted)
+    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+    return made
+
+
+def both(monkeypatch, run) -> tuple[list[int], list[int]]:
+    """The bits of what ``run`` returns by machine code and without."""
+    by_code = np.ascontiguousarray(run()).view(np.uint32).tolist()
+    with monkeypatch.context() as patch:
+        patch.setattr(gemm_jit, "BEFORE", NEVER)
+        return by_code, np.ascontiguousarray(run()).view(np.uint32).tolist()
+
+
+def numbers(rng, shape, dtype, transposed: bool) -> np.ndarray:
+    """Normal numbers of 11 bits, as an array (stack, rows, k) or a view of one of (stack, k, rows)."""
+    shape = (shape[0], shape[2], shape[1]) if transposed else shape
+    values = rng.standard_normal(shape).astype(np.float16).astype(dtype)
+    return values.swapaxes(1, 2) if transposed else values
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "k", "right", "transposed"),
+    [(np.float16, 16, 3, False), (np.float16, 16, 1, True), (np.float32, 8, 3, True)],
+)
+def test_matrices_that_are_added_to(dtype, k, right, transposed, fresh, calls, monkeypatch):
+    rng = np.random.default_rng(k + right)
+    steps = [
+        (
+            Factor(numbers(rng, (3, 24, k), dtype, False), "f16"),
+            Factor(numbers(rng, (right, 32, k), dtype, transposed), "f16"),
+        )
+        for _ in range(3)
+    ]
+    start = rng.standard_normal((3, 24, 48)).astype(np.float32)
+    start[0, :2] = -0.0
+    monkeypatch.setattr(gemm_jit, "TOGETHER", 1)  # a matrix at a time
+
+    def run():
+        total = start.copy()
+        matmul.add_products(total[:, :, 8:40], steps, fresh=fresh)
+        return total
+
+    one, other = both(monkeypatch, run)
+    assert one == other and len(calls) == 1
+
+
+@pytest.mark.parametrize("tile", [gemm_microkernel.NARROW, gemm_microkernel.WIDE, gemm_microkernel.BROAD])
+@pytest.mark.parametrize(("kind", "spread"), [("f16", 0), ("bf16", 30)])
+def test_tiles_of_either_width(tile, kind, spread, calls, monkeypatch):
+    """Of bf16 with many exponents some sums are added up anew."""
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr(gemm_jit, "tile_of", lambda *shape: tile)
+
+    def some(rows):
+        values = rng.standard_normal((2, rows, 16)) * 2.0 ** rng.integers(-spread, spread + 1, (2, rows, 16))
+        whole = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+        return Factor(values.astype(np.float16) if kind == "f16" else whole.view(np.float32), kind)
+
+    steps = [(some(40), some(48)) for _ in range(3)]
+    start = rng.standard_normal((2, 40, 48)).astype(np.float32)
+
+    def run():
+        total = start.copy()
+        matmul.add_products(total, steps)
+        return total
+
+    one, other = both(monkeypatch, run)
+    assert one == other and len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "processor", "tile"),
+    [
+        ((4, 2), "sapphirerapids", "BROAD"), ((4, 3), "sapphirerapids", "WIDE"), ((4, 2), "znver4", "WIDE"),
+        ((5, 2), "sapphirerapids", "NARROW"), ((4, 2), None, "NARROW"),
+    ],
+)  # fmt: skip
+def test_wide_tiles_are_for_wide_registers(shape, processor, tile, monkeypatch):
+    """Broad ones for those that are multiplied in one piece."""
+    monkeypatch.setattr(gemm_microkernel, "has", lambda feature: processor is not None)
+    monkeypatch.setattr(gemm_microkernel, "processor", lambda: processor)
+    assert gemm_microkernel.tile_of(*shape) is getattr(gemm_microkernel, tile)
+
+
+def test_registers_of_warps(calls):
+    expected = [A[i] @ B[j] + A[2 + i] @ B[2 + j] for i in (0, 1) for j in (0, 1)]
+    np.testing.assert_array_equal(launch_warps(TWO_BY_TWO), np.array(expected, np.float32))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("scale", ["scale", "!scale"])
+def test_registers_of_two_warpgroups_that_share_b(scale, calls, monkeypatch):
+    rng = np.random.default_rng(5)
+    image = rng.standard_normal(32768).astype(np.float16).view(np.uint8)
+    start = rng.standard_normal((64, 24)).astype(np.float32)
+    places = descriptor(0, 128, 16, 1024), descriptor(B_AT, 128, 16, 1024)
+    text = f"{opcode(24, 16, 'f32', 'f16', 'f16')} {{D}}, da, db, {tail('f16', scale='scale')}"
+    if scale != "scale":
+        text = "setp.ne.u32 scale, 1, 1; " + text
+    run = lambda: execute(text, image, 24, "f32", *places, start, threads=256)
+    one, other = both(monkeypatch, run)
+    assert one == other and len(calls) == 1
+
+
+def finite(value: float) -> np.ndarray:
+    values = np.ones((1, 8, 16), np.float32)
+    values[0, 3, 4] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right"),
+    [("f16", np.inf, 1), ("e4m3", np.nan, 1), ("e4m3", 2, 2), ("bf16", 2.0**100, 2.0**-100), ("s8", 3, 4)],
+)
+def test_what_is_not_for_it(kind, left, right, calls):
+    """Sums that are not finite, and those that float32 holds: BLAS is faster there."""
+    steps = [(Factor(finite(left), kind), Factor(finite(right), kind))]
+    total = np.zeros((1, 8, 8), np.float32)
+    matmul.add_products(total, steps)
+    assert bool(calls) == (np.isfinite(left) and kind != "s8")
+
+
+def test_a_process_that_multiplies_little_does_not_ask_llvm(monkeypatch):
+    monkeypatch.setattr(gemm_jit, "_multiplied", 0)
+    assert not gemm_jit.is_worth_it(gemm_jit.BEFORE) and gemm_jit.is_worth_it(1)
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Of this process nobody knows anything. Returns what processes note."""
+    notes: dict[str, int] = {}
+    monkeypatch.setattr(gemm_jit, "_multiplied", 0)
+    monkeypatch.setattr(gemm_jit, "_noted", 0)
+    monkeypatch.setattr(gemm_jit, "_before", lru_cache(gemm_jit._before.__wrapped__))
+    monkeypatch.setattr(gemm_jit.kept_code, "note", notes.__setitem__)
+    monkeypatch.setattr(gemm_jit.kept_code, "noted", lambda what: notes.get(what, 0))
+    return notes
+
+
+def begin_anew(monkeypatch):
+    """As a process begins that knows the notes of those before."""
+    monkeypatch.setattr(gemm_jit, "_multiplied", 0)
+    monkeypatch.setattr(gemm_jit, "_noted", 0)
+    gemm_jit._before.cache_clear()
+
+
+def test_processes_that_multiply_enough_together_have_a_next_one_ask(fresh, monkeypatch):
+    for times in range(1, 5):
+        assert not gemm_jit.is_worth_it(gemm_jit.BEFORE // 4)
+        gemm_jit.note()
+        assert list(fresh.values()) == [gemm_jit.BEFORE // 4 * times]
+        begin_anew(monkeypatch)
+    assert not gemm_jit.is_worth_it(gemm_jit.KEPT) and gemm_jit.is_worth_it(1)
+
+
+def test_what_is_enough_is_noted_once(fresh, monkeypatch):
+    gemm_jit.note()
+    assert not fresh
+    gemm_jit.is_worth_it(gemm_jit.BEFORE + 1)
+    gemm_jit.note()
+    ((name, noted),) = fresh.items()
+    for _ in range(2):
+        gemm_jit.is_worth_it(1)
+        gemm_jit.note()
+        assert fresh == {name: noted}
+        begin_anew(monkeypatch)
+        gemm_jit.is_worth_it(gemm_jit.BEFORE)

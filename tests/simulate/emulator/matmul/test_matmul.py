@@ -1,0 +1,224 @@
+"""Products of matrices: exact sums rounded once, in every order, batch and split, with every BLAS."""
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
+from tileiras_build.simulate.emulator.matmul import matmul
+from tileiras_build.simulate.emulator.matmul.matmul import multiply, round_sums
+from tileiras_build.simulate.emulator.matmul.operands import NUMBERS, Factor
+from tileiras_build.simulate.emulator.numerics import small_float_formats
+
+KINDS = ["f16", "bf16", "tf32", "e5m2", "e4m3", "e3m2", "e2m3", "e2m1", "s8", "s4"]
+
+
+def random_codes(rng, kind: str, shape) -> np.ndarray:
+    """Finite numbers with all exponents of a type alike."""
+    if kind[0] == "s":
+        return rng.integers(-(1 << int(kind[1]) - 1), 1 << int(kind[1]) - 1, shape).astype(np.float32)
+    if kind == "tf32":
+        codes = rng.integers(0, 1 << 19, shape).astype(np.uint32) << np.uint32(13)
+        return np.nan_to_num(codes.view(np.float32), nan=1.0, posinf=2.0, neginf=-2.0)
+    codes = rng.integers(0, 1 << small_float_formats.FORMATS[kind].bits, shape)
+    return np.nan_to_num(small_float_formats.table(kind)[codes], nan=1.0, posinf=2.0, neginf=-2.0)
+
+
+def nearest_float32(exact: Fraction) -> np.float32:
+    """Rounded to nearest even, by rationals alone."""
+    sign, exact = (-1 if exact < 0 else 1), abs(exact)
+    if exact == 0:
+        return np.float32(0)
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    exponent -= exact < Fraction(2) ** exponent
+    unit = Fraction(2) ** (max(exponent, -126) - 23)
+    value = sign * round(exact / unit) * unit  # round() of a rational rounds ties to even
+    return np.float32(float(value)) if abs(value) < Fraction(2) ** 128 else np.float32(sign * np.inf)
+
+
+def reference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A (m, k) times the columns (n, k) of B."""
+    rows, columns = ([[Fraction(x) for x in line] for line in m.tolist()] for m in (a, b))
+    sums = [[sum((x * y for x, y in zip(row, column)), Fraction(0)) for column in columns] for row in rows]
+    return np.array([[nearest_float32(value) for value in line] for line in sums], np.float32)
+
+
+def bits(values) -> list:
+    return np.ascontiguousarray(values).view(np.uint32).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sum_is_exact_and_rounded_once(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    a, b = random_codes(rng, kind, (2, 5, 16)), random_codes(rng, kind, (2, 6, 16))
+    product = multiply(Factor(a, kind), Factor(b, kind))
+    assert bits(product) == [bits(reference(x, y)) for x, y in zip(a, b)]
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "e5m2"])
+@pytest.mark.parametrize("small", [2.0**-14, 2.0**-60])
+def test_sums_close_to_halves_are_rounded_from_what_is_exact(kind, small):
+    """2^24 + 1 lies half way between two float32 numbers: the smallest term decides, whatever BLAS has lost of it."""
+    large = 2.0**12
+    if kind != "bf16":
+        small = max(small, 2.0**-14)
+    a = np.zeros((1, 4, 16), np.float32)
+    a[0, :, [0, 5, 9]] = [[large] * 4, [1] * 4, [small, -small, 0, small]]
+    b = np.zeros((1, 2, 16), np.float32)
+    b[0, :, [0, 5, 9]] = [[large, -large], [1, -1], [small, small]]
+    for order in (np.arange(16), np.arange(16)[::-1]):
+        product = multiply(Factor(a[..., order], kind), Factor(b[..., order], kind))
+        assert bits(product) == [bits(reference(a[0], b[0]))]
+    assert product[0, 0, 0] == large**2 + 2 and product[0, 1, 0] == large**2 == product[0, 2, 0]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.sampled_from(KINDS), st.sampled_from([8, 16, 32]))
+def test_neither_order_nor_batch_changes_a_bit(seed, kind, k):
+    rng = np.random.default_rng(seed)
+    spread = rng.integers(0, 3)  # how far numbers are apart: all that the type has, a row's own scale, or close by
+    a, b = random_codes(rng, kind, (3, 16, k)), random_codes(rng, kind, (3, 8, k))
+    if kind[0] != "s" and spread:
+        a, b = (np.where(np.abs(x) < (1 if spread == 1 else 0.1), np.float32(0.5), x) for x in (a, b))
+    whole = multiply(Factor(a, kind), Factor(b, kind))
+    order = rng.permutation(k)
+    assert bits(multiply(Factor(a[..., order], kind), Factor(b[..., order], kind))) == bits(whole)
+    single = [multiply(Factor(a[i : i + 1], kind), Factor(b[i : i + 1], kind)) for i in range(3)]
+    assert bits(np.concatenate(single)) == bits(whole)
+    assert bits(multiply(Factor(b, kind), Factor(a, kind)).swapaxes(1, 2)) == bits(whole)
+    parts = [multiply(Factor(a[:, i : i + 4], kind), Factor(b, kind)) for i in range(0, 16, 4)]
+    assert bits(np.concatenate(parts, axis=1)) == bits(whole)
+
+
+def test_scaled_factors_may_leave_float32():
+    a, b = np.full((1, 1, 32), 448 * 2.0**127), np.full((1, 1, 32), 2.0**-9 * 2.0**-127)
+    assert multiply(Factor(a, "scaled"), Factor(b, "scaled")) == 32 * 448 * 2.0**-9
+
+
+def test_infinities_and_nans_touch_their_own_sums_alone():
+    a, b = np.ones((2, 3, 16), np.float32), np.ones((2, 4, 16), np.float32)
+    a[0, 0, 3], a[0, 1, 5], b[0, 2, 7], b[0, 3, 5] = np.inf, 1e30, np.nan, 0
+    product = multiply(Factor(a, "bf16"), Factor(b, "bf16"))
+    rows = [[np.inf, np.inf, np.nan, np.inf], [1e30, 1e30, np.nan, 15], [16, 16, np.nan, 15]]
+    np.testing.assert_array_equal(product, np.array([rows, np.full((3, 4), 16)], np.float32))
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_an_empty_sum_is_a_positive_zero(zero):
+    a, b = np.full((1, 2, 16), zero, np.float32), np.full((1, 2, 16), 3, np.float32)
+    assert bits(multiply(Factor(a, "f16"), Factor(b, "f16"))) == [[[0, 0], [0, 0]]]
+
+
+def test_a_stack_of_one_meets_each_of_the_other():
+    rng = np.random.default_rng(1)
+    a, b = random_codes(rng, "bf16", (1, 4, 16)), random_codes(rng, "bf16", (3, 4, 16))
+    product = multiply(Factor(a, "bf16"), Factor(b, "bf16"))
+    assert bits(product) == [bits(reference(a[0], y)) for y in b]
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n", "right"), [(64, 16, 8, 3), (64, 32, 256, 1), (200, 32, 250, 3), (2, 64, 33, 3)]
+)
+def test_products_are_added_in_parts(m, k, n, right, monkeypatch):
+    """Whichever parts they fall into, and whether the columns are those of one matrix or of each."""
+    rng = np.random.default_rng(n)
+    steps = [(rng.integers(-8, 9, (3, m, k)), rng.integers(-8, 9, (right, n, k))) for _ in range(3)]
+    start = rng.integers(-8, 9, (3, m, n)).astype(np.float32)
+    expected = start + sum(a @ b.swapaxes(1, 2) for a, b in steps)
+    for part in (1 << 14, 1000):
+        monkeypatch.setattr(matmul, "PART", part)
+        for kind in ("f16", "tf32"):
+            factors = [
+                tuple(Factor(one.astype(np.float16 if kind == "f16" else np.float32), kind) for one in step)
+                for step in steps
+            ]
+            total = start.copy()
+            matmul.add_products(total, factors)
+            np.testing.assert_array_equal(total, expected)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+def test_each_of_several_products_is_rounded_and_added_alone(kind, scale):
+    """Normal numbers, of which neither the largest nor the smallest says that sums are exact."""
+    rng = np.random.default_rng(len(kind))
+    values = [rng.standard_normal((2, 24, 16)) * scale * np.exp(3 * rng.standard_normal((2, 24, 1))) for _ in range(4)]
+    if kind == "f16":
+        values = [np.clip(value, -6e4, 6e4).astype(np.float16) for value in values]
+    else:
+        mask = np.uint32(0xFFFF0000 if kind == "bf16" else 0xFFFFE000)
+        values = [(value.astype(np.float32).view(np.uint32) & mask).view(np.float32) for value in values]
+    a, b, c, d = values
+    total = np.zeros((2, 24, 24), np.float32)
+    matmul.add_products(total, [(Factor(a, kind), Factor(b, kind)), (Factor(c, kind), Factor(d, kind))], fresh=True)
+    expected = [reference(c[i], d[i]) + reference(a[i], b[i]) for i in range(2)]
+    assert bits(total) == [bits(one) for one in expected]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_negative_zero_meets_a_positive_one(fresh):
+    zeros = Factor(np.full((1, 8, 16), -0.0, np.float32), "bf16")
+    total = np.full((1, 8, 8), -0.0, np.float32)
+    matmul.add_products(total, [(zeros, zeros), (zeros, zeros)], fresh=fresh)
+    assert not np.signbit(total).any()
+
+
+@given(st.lists(st.lists(st.floats(-1e70, 1e70), min_size=5, max_size=5), min_size=1, max_size=4))
+def test_sums_of_any_numbers(terms):
+    assert bits(round_sums(np.array(terms)) + np.float32(0)) == bits(
+        [nearest_float32(sum(map(Fraction, t), Fraction(0))) for t in terms]
+    )
+
+
+KERNEL = """.reg .b32 r<8>; .reg .f32 f<8>; .reg .b64 d<4>; mov.u32 r0, %tid.x; mul.wide.u32 d1, r0, 24; add.u64 d1, d1, u0;
+ld.global.v2.b32 {r1, r2}, [d1]; ld.global.v2.b32 {r3, r4}, [d1+8]; ld.global.v2.b32 {r5, r6}, [d1+16];
+mov.f32 f0, 0f3F800000; mov.f32 f1, f0; mov.f32 f2, f0; mov.f32 f3, f0;
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r1, r2, r3, r4}, {r5, r6}, {f0, f1, f2, f3};
+mul.wide.u32 d2, r0, 16; add.u64 d2, d2, u1; st.global.v4.f32 [d2], {f0, f1, f2, f3};"""
+
+
+def launch_product(**options) -> np.ndarray:
+    """A product of random f16 plus ones: what the 32 lanes store."""
+    values = aligned(np.random.default_rng(5).standard_normal((32, 12)).astype(np.float16))
+    out = aligned(np.zeros((32, 4), np.float32))
+    run(kernel(KERNEL, 2, declare=".reg .b64 u<2>;"), values, out, **options)
+    return out
+
+
+def test_sums_of_a_launch():
+    """By default PTX is run with the order of the BLAS; both are close to each other, which is all that the ISA wants."""
+    exact, other = launch_product(sums="exact"), launch_product()
+    np.testing.assert_array_equal(other, launch_product(sums="blas"))
+    np.testing.assert_allclose(exact, other, rtol=0, atol=1e-4)
+    with pytest.raises(ValueError, match="sums cannot be 'fast'"):
+        launch_product(sums="fast")
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_products import launch_product
+print(launch_product(sums="exact").tobytes().hex())
+"""
+
+
+def test_every_kernel_of_openblas_gives_the_same_bits():
+    """Prescott adds in another order than Haswell; where NumPy has no OpenBLAS the variable changes nothing."""
+    results = set()
+    for core in ("Prescott", "Nehalem", "Haswell"):
+        environment = {**os.environ, "OPENBLAS_CORETYPE": core}
+        command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        results.add(done.stdout)
+    assert len(results) == 1
+
+
+def test_every_type_of_a_factor_is_known():
+    assert all(np.isfinite(NUMBERS[kind].ratio) for kind in KINDS)

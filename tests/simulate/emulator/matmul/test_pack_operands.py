@@ -1,0 +1,185 @@
+"""Factors in registers by machine code: the bits that come of them in the order of NumPy, and what is known of their size."""
+
+import numpy as np
+import pytest
+
+from tests.simulate.emulator.matmul.test_gemm_jit import NEVER, both
+from tileiras_build.simulate.emulator.isa.mma_fragments import Fragment, join_rows
+from tileiras_build.simulate.emulator.isa.mma_sync import CODES
+from tileiras_build.simulate.emulator.matmul import gemm_jit, matmul, pack_operands
+from tileiras_build.simulate.emulator.matmul import operands as of_numbers
+
+WARPS = 6
+
+
+def words(rng, kind: str) -> np.ndarray:
+    """A register of warps (WARPS, 32) of normal numbers of a kind."""
+    numbers = rng.standard_normal((WARPS, 32, 2))
+    if kind == "f16":
+        return numbers.astype(np.float16).view(np.uint32)[..., 0]
+    bits = numbers.astype(np.float32).view(np.uint32)
+    if kind == "tf32":
+        return np.ascontiguousarray(bits[..., 0])  # the low 13 bits count for nothing
+    return bits[..., 0] >> np.uint32(16) | bits[..., 1] & np.uint32(0xFFFF0000)
+
+
+def fragment(rng, kind: str, rows: int, columns: int, fold: int = 1) -> Fragment:
+    blocks = [[words(rng, kind) for _ in range(columns)] for _ in range(rows)]
+    return Fragment(blocks, kind, CODES[kind], fold)
+
+
+@pytest.fixture
+def always(monkeypatch):
+    monkeypatch.setattr(gemm_jit, "BEFORE", -1)
+
+
+@pytest.mark.parametrize("fold", [1, 2, WARPS])
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+def test_products_of_registers(kind, fold, always, monkeypatch):
+    rng = np.random.default_rng(fold)
+    steps = []
+    for _ in range(2):
+        left = join_rows([fragment(rng, kind, 2, 2) for _ in range(2 if fold == 1 else 1)]).in_stacks(WARPS // fold)
+        right = Fragment([[words(rng, kind)[: WARPS // fold] for _ in range(2)] for _ in range(3)], kind, CODES[kind])
+        steps.append((left, right))
+    monkeypatch.setattr(gemm_jit, "TOGETHER", 1)  # a matrix at a time
+    layout = gemm_jit.plain
+
+    def run():
+        total = np.zeros((WARPS // fold, steps[0][0].shape[1], 24), np.float32)
+        if gemm_jit.BEFORE == NEVER:
+            matmul.add_products(total, [(left, right.apart) for left, right in steps])
+            return total
+        apart = layout(total)
+        errors = matmul.errors_by_machine_code(steps, len(total))
+        columns = gemm_jit.Layout(apart.rows, apart.columns, apart.row, apart.vector, True)
+        gemm_jit.add(total, [total], columns, steps, errors)
+        return total
+
+    one, other = both(monkeypatch, run)
+    assert one == other
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+def test_columns_apart_are_an_array_of_their_own(kind, always, monkeypatch):
+    """A process may have multiplied enough between the question which way a product goes and the product."""
+    rng = np.random.default_rng(7)
+    left, right = fragment(rng, kind, 2, 2), fragment(rng, kind, 3, 2)
+    results = both(monkeypatch, lambda: matmul.multiply(left, right.apart))
+    assert np.array_equal(*results) and not np.array_equal(results[0], matmul.multiply(left, right))
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+def test_extremes_of_registers(kind, always, monkeypatch):
+    factor = fragment(np.random.default_rng(1), kind, 2, 2)
+    factor.blocks[1][0][3, 5] = 0
+    by_code = factor.extremes
+    magnitudes = np.abs(factor.values[factor.values != 0])
+    assert by_code == (magnitudes.max(), magnitudes.min())
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_extremes_of_arrays(dtype, turned, always, monkeypatch):
+    values = np.random.default_rng(2).standard_normal((3, 16, 8)).astype(dtype)
+    values[0, 2] = 0
+    factor = of_numbers.Factor(values.swapaxes(1, 2) if turned else values, "f16")
+    other = of_numbers.Factor(-2 * factor.values, "f16")
+    assert of_numbers.find_extremes([factor, other])
+    largest, smallest = np.abs(values).max(), np.abs(values[values != 0]).min()
+    assert (factor.extremes, other.extremes) == ((largest, smallest), (2 * largest, 2 * smallest))
+    monkeypatch.setattr(gemm_jit, "BEFORE", NEVER)
+    assert not of_numbers.find_extremes([factor])
+
+
+def test_extremes_of_factors_of_two_sizes_are_found_one_by_one(always):
+    factors = [of_numbers.Factor(np.full((1, rows, 8), rows, np.float16), "f16") for rows in (8, 16)]
+    assert not of_numbers.find_extremes(factors) and [factor.extremes for factor in factors] == [(8, 8), (16, 16)]
+
+
+def test_numbers_of_one_array_are_apart_in_any_order():
+    """What ``apart`` gives of registers is what it gives of their numbers."""
+    factor = fragment(np.random.default_rng(3), "f16", 2, 2)
+    np.testing.assert_array_equal(factor.apart.values, of_numbers.Factor(factor.values, "f16").apart.values)
+
+
+def test_kinds_that_are_not_packed():
+    assert pack_operands.kind_of(of_numbers.Factor(np.ones((1, 8, 8)), "scaled")) is None
+    assert pack_operands.kind_of(Fragment([[np.zeros((1, 32), np.uint32)]], "e4m3", CODES["e4m3"])) is None
+
+
+WORDS = {"f16": np.uint16, "bf16": np.uint16, "tf32": np.uint32, "f32": np.uint32, "e4m3": np.uint8, "e5m2": np.uint8}
+STACK, ROWS, DEPTH = 3, 16, 24
+
+
+def arranged(array: np.ndarray, form: str) -> np.ndarray:
+    """The same numbers (stack, rows, k) with their rows, or their columns, in one piece of memory, or neither."""
+    if form == "columns":
+        return np.ascontiguousarray(array.swapaxes(1, 2)).swapaxes(1, 2)
+    return np.repeat(array, 3, axis=2)[..., ::3] if form == "neither" else array.copy()
+
+
+def numbers_with_all_exponents(rng, kind: str) -> tuple[of_numbers.Factor, np.ndarray]:
+    """A factor of finite numbers of a kind, subnormal ones and zeros of both signs among them, and what they are in float64."""
+    codes = rng.integers(0, 1 << 8 * np.dtype(WORDS[kind]).itemsize, (STACK, ROWS, DEPTH), WORDS[kind])
+    codes[0, :2, :2] = 0
+    codes[0, 0, 0] = 1 << (8 * codes.itemsize - 1)
+    values = codes.view({"f16": np.float16, "f32": np.float32}.get(kind, codes.dtype))
+    codes[~np.isfinite(of_numbers.decode(values, kind))] = 1
+    return of_numbers.factor_of(values, kind), of_numbers.decode(values, kind).astype(np.float64)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("form", ["rows", "columns", "neither"])
+@pytest.mark.parametrize("kind", WORDS)
+def test_arrays_of_numbers_or_their_bits(kind, form, side):
+    rng = np.random.default_rng(side)
+    found = [numbers_with_all_exponents(rng, kind) for _ in range(2)]
+    steps = [of_numbers.factor_of(arranged(factor.stored, form), factor.kind) for factor, _ in found]
+    width, order = pack_operands.WIDTHS[side], (pack_operands.APART if side else np.arange(4))
+    packed = pack_operands.Side(steps, side, 2, is_apart=bool(side))
+    for first, count in ((0, 2), (2, 1)):
+        packed.pack(first, count)
+        for step, (_, values) in enumerate(found):
+            groups = values[first : first + count].reshape(count, ROWS // width, width, DEPTH)[:, :, order]
+            expected = np.ascontiguousarray(groups.swapaxes(2, 3))
+            assert packed.out[step, :count].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["bf16", "tf32", "e4m3", "e5m2"])
+def test_bits_are_multiplied_as_their_numbers(kind, always, monkeypatch):
+    factors = [numbers_with_all_exponents(np.random.default_rng(i), kind)[0] for i in range(2)]
+    assert all(isinstance(factor, of_numbers.Codes) for factor in factors)
+    values = [of_numbers.Factor(factor.values, kind) for factor in factors]
+    one, other = both(monkeypatch, lambda: matmul.multiply(*factors))
+    assert one == other == matmul.multiply(*values).view(np.uint32).tolist()
+
+
+@pytest.mark.parametrize("code", [0x7F, 0xFF])
+def test_bits_that_are_no_number_are_left_to_numpy(code, always):
+    codes = np.zeros((1, 8, 32), np.uint8)
+    left, right = of_numbers.Codes(codes, "e4m3"), of_numbers.Codes(codes.copy(), "e4m3")
+    assert matmul.errors_by_machine_code([(left, right)], 1) is not None
+    codes[0, 3, 5] = code
+    assert matmul.errors_by_machine_code([(of_numbers.Codes(codes, "e4m3"), right)], 1) is None
+
+
+def test_a_matrix_of_small_numbers_says_nothing_of_the_others(always, monkeypatch):
+    """Its sums, 1 and what cancels, are not exact in float64; those of the others are, and are not looked at."""
+    monkeypatch.setattr(gemm_jit, "TOGETHER", 1)  # a matrix at a time
+    values = (np.random.default_rng(5).standard_normal((STACK, 16, 16)) * 256).round().astype(np.float32)
+    values[1] = 0
+    values[1, :, :3] = 2.0**60, 1, -(2.0**60)
+    ones = np.ones((1, 8, 16), np.float32)
+    step = of_numbers.Factor(values, "bf16"), of_numbers.Factor(ones, "bf16")
+    assert (matmul.errors_by_machine_code([step], STACK) > 0).T.tolist() == [[False, True, False]]
+    one, other = both(monkeypatch, lambda: matmul.multiply(*step))
+    assert one == other and one[1][0][0] == np.float32(1).view(np.uint32)
+
+
+def test_matrices_that_are_exact_up_to_the_last_bit(always):
+    """Sixteen products, at most 1 and multiples of 2^-49, are; of 2^-50 they are not."""
+    a, b = (np.ones((STACK, 8, 16), np.float32) for _ in range(2))
+    a[:, 3, 4], b[:, 1, 2] = 2.0**-17, [2.0**-18, 2.0**-19, 2.0**-60]
+    errors = matmul.errors_by_machine_code([(of_numbers.Factor(a, "bf16"), of_numbers.Factor(b, "bf16"))], STACK)
+    assert (errors > 0).T.tolist() == [[False, True, True]]

@@ -1,0 +1,58 @@
+"""Memory that nobody has written: what tells it, and which reads of it are noted."""
+
+import numpy as np
+import pytest
+
+from tests.simulate.emulator.ptx_kernels import aligned, kernel
+from tileiras_build.simulate import emulator
+from tileiras_build.simulate.emulator.launch import Options, execute
+from tileiras_build.simulate.emulator.ptx.program import load
+from tileiras_build.simulate.emulator.sanitizers.initcheck import UnwrittenReads, fill, turn
+
+COUNT = 64  # words
+
+
+def unwritten(dtype=np.uint32):
+    array = aligned(np.zeros(COUNT, np.uint32)).view(dtype)
+    fill(array.__array_interface__["data"][0], array.nbytes)
+    return array
+
+
+def first_read(body: str, array: np.ndarray):
+    """What is noted of 32 threads, in t0, that get the address of the array in u0."""
+    memory = emulator.Memory()
+    address = memory.map_array(array)
+    reads = UnwrittenReads([(address, array.nbytes)])
+    ptx = kernel("mov.u32 t0, %tid.x; mul.wide.u32 u1, t0, 4; add.u64 u1, u0, u1;" + body)
+    execute(load(ptx, "k", None), 1, 32, [address.to_bytes(8, "little")], memory, 0, Options(unwritten=reads))
+    return reads.first
+
+
+@pytest.mark.parametrize("body", ["ld.global.u32 t1, [u1];", "mov.u32 t1, 1; red.global.add.u32 [u1], t1;"])
+def test_the_first_read_is_noted_with_its_thread_and_address(body):
+    array = unwritten()
+    array[:8] = 0
+    found = first_read(body, array)
+    assert found.thread[1] == (8, 0, 0) and found.address == array.__array_interface__["data"][0] + 32
+
+
+@pytest.mark.parametrize("body", ["st.global.u32 [u1], t0; ld.global.u32 t1, [u1];", "st.global.u32 [u1], t0;", "ret;"])
+def test_what_a_kernel_has_written_itself_may_be_read(body):
+    assert first_read(body, unwritten()) is None
+
+
+def test_a_granule_of_which_something_was_written_counts_as_written():
+    array = unwritten()
+    array[::4] = 7
+    assert first_read("ld.global.u32 t1, [u1];", array) is None
+
+
+@pytest.mark.parametrize(("dtype", "least"), [(np.float16, 0.5), (np.float32, 2**-8), (np.float64, 2**-61)])
+def test_unwritten_numbers_are_of_ordinary_size_before_and_after_they_are_turned(dtype, least):
+    array = unwritten(dtype)
+    before = array.copy()
+    assert ((np.abs(before) > least) & (np.abs(before) < 2)).all()
+    array[:16] = 1
+    turn(array.__array_interface__["data"][0], array.nbytes)
+    assert ((np.abs(array) > least) & (np.abs(array) < 2)).all()
+    assert (array[:16] == 1).all() and (np.abs(array[16:] - before[16:]) > least).all()

@@ -1,0 +1,32 @@
+"""What is asked of values in the shape of a group."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tileiras_build.simulate.emulator.simt.broadcasting import distinct
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([[3, 1], [3, -2]]),
+        np.array([], np.int64),
+        np.array([2**64 - 1, 0], np.uint64),
+        np.array(5),
+        np.int32(7),
+    ],
+)
+def test_different_integers_are_those_of_numpy(values):
+    found, expected = distinct(values), np.unique(values)
+    assert found.tolist() == expected.tolist() and found.dtype == expected.dtype
+
+
+def test_masked_arrays_are_not_imported_to_find_them():
+    program = (
+        "import sys, numpy as np; from tileiras_build.simulate.emulator.simt.broadcasting import distinct\n"
+        "distinct(np.arange(8)); assert 'numpy.ma' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,74 @@
+"""Parts of groups: the registers that they take, and the groups that they become."""
+
+import numpy as np
+import pytest
+
+from tests.simulate.emulator.isa.test_tcgen05_gemm import gemm
+from tests.simulate.emulator.ptx_kernels import aligned, kernel, run
+from tileiras_build.simulate.emulator.ptx.program import load
+from tileiras_build.simulate.emulator.simt import reconvergence, thread_group
+
+THREADS, CTAS = 64, 4
+
+# CTA c goes c times around before it comes to END, where those of an earlier turn are by then.
+UNEVEN = """mov.u32 t0, %tid.x; mov.u32 t1, %ctaid.x; mov.u32 t2, 0; mad.lo.u32 t4, t1, 1000, t0; mul.lo.u32 t5, t4, 3; mul.lo.u32 t6, t4, 5;
+TURN: setp.ge.u32 p0, t2, t1; @p0 bra END; add.u32 t2, t2, 1; add.u32 t4, t4, t2; bra TURN;
+END: mad.lo.u32 t3, t1, {threads}, t0; mad.wide.u32 u4, t3, 4, u0; xor.b32 t4, t4, t5; xor.b32 t4, t4, t6; st.global.u32 [u4], t4;
+setp.ne.u32 p1, t0, 0; @p1 bra OUT; add.u32 t4, t4, 1; st.global.u32 [u4], t4; OUT:"""
+
+
+def uneven() -> np.ndarray:
+    out = aligned(np.zeros((CTAS, THREADS), np.uint32))
+    run(kernel(UNEVEN.format(threads=THREADS), 1, THREADS), out, grid=CTAS)
+    return out
+
+
+def expected() -> np.ndarray:
+    cta, tid = np.ogrid[:CTAS, :THREADS]
+    first = cta * 1000 + tid
+    return ((first + cta * (cta + 1) // 2) ^ 3 * first ^ 5 * first) + (tid == 0)
+
+
+@pytest.mark.parametrize("is_stacked", [True, False])
+def test_the_same_threads_of_other_ctas_become_one_group_without_a_search(monkeypatch, is_stacked):
+    if is_stacked:
+        monkeypatch.setattr(reconvergence, "_gathered", None)
+    else:
+        monkeypatch.setattr(reconvergence, "_stacked", lambda *_: None)
+    monkeypatch.setattr(reconvergence, "families", lambda groups: groups)
+    np.testing.assert_array_equal(uneven(), expected())
+
+
+def test_parts_take_the_registers_that_their_code_reads(monkeypatch):
+    """Those of the loop read at most three; what follows it reads more of them, of all threads."""
+    taken, step = [], thread_group.Group.resolve_all
+
+    def note(self, slots):
+        if slots in [function.loads for function in self.machine.program.cache.values()]:
+            taken.append(len(slots))
+        step(self, slots)
+
+    monkeypatch.setattr(thread_group.Group, "resolve_all", note)
+    np.testing.assert_array_equal(uneven(), expected())
+    assert len(taken) > CTAS and max(taken) <= 3
+
+
+def test_a_thread_that_issues_products_needs_no_mates():
+    program = load(gemm(64), "k", None)
+    products = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] in ("mma", "commit")]
+    loads = [pc for pc, ins in enumerate(program.code) if ins.op == "tcgen05" and ins.mods[0] == "ld"]
+    starts = {int(program.leader_of[pc]) for pc in products}
+    assert not any(map(program.needs_mates, starts)) and all(map(program.needs_mates, loads))
+
+
+def test_threads_that_end_are_not_one_group_before(monkeypatch):
+    merged, ended, merge = [], [], reconvergence.merge
+
+    def note(machine, groups):
+        merged.append(groups)
+        ended.append(machine.program.ends_at(groups[0].pc))
+        return merge(machine, groups)
+
+    monkeypatch.setattr("tileiras_build.simulate.emulator.simt.cta_batch.merge", note)
+    np.testing.assert_array_equal(uneven(), expected())
+    assert merged and not any(ended)

@@ -1,0 +1,47 @@
+"""Groups that part and meet again: which sets of threads they are, and what they keep of their registers."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tileiras_build.simulate.emulator.simt.reconvergence import overlay
+from tileiras_build.simulate.emulator.simt.thread_group import Group
+
+CTAS, THREADS = 3, 64
+MASKS = {
+    "lanes": (np.arange(THREADS) == 5)[None].repeat(CTAS, 0),
+    "ctas": (np.arange(CTAS) != 1)[:, None].repeat(THREADS, 1),
+    "any": np.arange(CTAS)[:, None] * 7 > np.arange(THREADS)[None],
+}
+
+
+def group() -> Group:
+    machine = SimpleNamespace(threads=THREADS, alive=np.ones(CTAS * THREADS, bool))
+    scalar, each = np.uint32(7), np.arange(CTAS, dtype=np.uint32)[:, None]
+    thread = np.arange(CTAS * THREADS, dtype=np.uint32).reshape(CTAS, THREADS)
+    return Group(machine, np.arange(CTAS)[:, None], np.arange(THREADS)[None], [scalar, each, thread])
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_what_a_mask_takes(name):
+    whole, mask = group(), MASKS[name]
+    part, rest = whole.take(mask), whole.take(~mask)
+    assert part.product == rest.product == (name != "any")
+    assert part.flat.tolist() == np.flatnonzero(mask).tolist()
+    assert part.full(part.resolve(2)).tolist() == np.flatnonzero(mask).tolist()
+    assert part.full(part.resolve(1)).tolist() == np.nonzero(mask)[0].tolist()
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_what_comes_back(name):
+    """Registers of the parts, over those of all: one number stays one, and one for each CTA one for each."""
+    whole, mask = group(), MASKS[name]
+    part, rest = whole.take(mask), whole.take(~mask)
+    same = overlay(whole.R[0], [(part, np.uint32(9)), (rest, np.uint32(9))], whole.shape)
+    assert same == 9 and np.ndim(same) == 0
+    one = overlay(whole.R[0], [(part, np.uint32(9))], whole.shape)
+    assert one.shape == ((CTAS, 1) if name == "ctas" else whole.shape)
+    np.testing.assert_array_equal(np.broadcast_to(one, whole.shape), np.where(mask, 9, 7))
+    moved = overlay(whole.R[2], [(rest, rest.resolve(2) + np.uint32(1))], whole.shape)
+    np.testing.assert_array_equal(moved, whole.R[2] + ~mask)

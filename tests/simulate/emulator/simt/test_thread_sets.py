@@ -1,0 +1,65 @@
+"""Sets of threads: the same ones are found again, by whatever way, and by the next batch that is alike."""
+
+import numpy as np
+import pytest
+
+from tests.simulate.emulator.ptx_kernels import kernel, run
+from tileiras_build.simulate.emulator.simt import thread_sets
+from tileiras_build.simulate.emulator.simt.thread_sets import Family, Threads, family_of
+
+CTAS, EACH = 3, 64
+
+
+def whole(family: Family) -> Threads:
+    return family.of(np.arange(CTAS)[:, None], np.arange(EACH)[None], EACH)
+
+
+def test_parts_are_the_same_by_any_way():
+    every = whole(Family())
+    warp, _ = every.part((np.arange(EACH) < 32)[None].repeat(CTAS, 0))
+    first, _ = every.part((np.arange(CTAS) == 0)[:, None].repeat(EACH, 1))
+    by_warp, _ = warp.part((np.arange(CTAS) == 0)[:, None])
+    by_cta, select = first.part((np.arange(EACH) < 32)[None])
+    assert by_warp is by_cta and select == ("columns", slice(0, 32)) and by_cta.flat.tolist() == list(range(32))
+    assert warp.part((np.arange(CTAS) == 0)[:, None])[0] is by_warp
+
+
+@pytest.mark.parametrize(
+    ("tid", "is_dense"),
+    [(range(32), True), (range(32, 64), True), (range(16, 48), False), (range(31), False), ([*range(31), 40], False)],
+)
+def test_whole_warps_are_dense(tid, is_dense):
+    tid = np.array(tid)[None]
+    assert Threads(np.arange(2)[:, None], tid, EACH).dense == is_dense
+    assert Threads(np.zeros_like(tid), tid, EACH).dense == is_dense
+
+
+def test_a_family_that_is_full_is_begun_anew(monkeypatch):
+    monkeypatch.setattr(thread_sets, "MOST_KEPT", 2)
+    family = family_of(("a test",))
+    assert whole(family) is whole(family) and family_of(("a test",)) is family
+    for cta in range(3):
+        whole(family).part((np.arange(CTAS) == cta)[:, None])
+    assert len(family.sets) == 2 and family_of(("a test",)) is not family
+
+
+def test_few_families_are_kept():
+    first = family_of(("the first",))
+    for number in range(thread_sets.MOST_FAMILIES):
+        family_of(("another", number))
+    assert family_of(("the first",)) is not first
+
+
+PLACES = """mov.u32 t0, %ctaid.x; mov.u32 t1, %nctaid.x; mov.u32 t5, %ctaid.y; mov.u32 t2, %tid.x; setp.lt.u32 p0, t2, 5; @p0 bra END;
+mad.lo.u32 t3, t5, t1, t0; mad.lo.u32 t3, t3, 32, t2; mad.wide.u32 u1, t3, 4, u0; mad.lo.u32 t4, t0, 100, t1; st.global.u32 [u1], t4; END:"""
+
+
+def test_launches_of_other_grids_have_places_of_their_own():
+    """What special registers hold is kept with the threads."""
+    text = kernel(PLACES)
+    for x, y in ((6, 1), (3, 2), (6, 1)):
+        out = np.zeros((y, x, 32), np.uint32)
+        run(text, out, grid=(x, y))
+        np.testing.assert_array_equal(
+            out, np.where(np.arange(32) < 5, 0, np.arange(x)[:, None] * 100 + x)[None].repeat(y, 0)
+        )

@@ -1,0 +1,222 @@
+"""simulate/estimate/performance_model.py: what compiled kernels of known work are counted as, and what bounds them."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests import compiled_once, emulated_kernels
+from tests.simulate.estimate.handwritten import code, trace
+from tileiras_build.cli.dispatch import main
+from tileiras_build.core.errors import InvalidInput, Unsupported
+from tileiras_build.manifest.launch_manifest import read_launch_manifest
+from tileiras_build.simulate.estimate.cta_resource_usage import Accountant
+from tileiras_build.simulate.estimate.kernel_from_cubin import read_kernels
+from tileiras_build.simulate.estimate.performance_model import LATENCY, estimate
+from tileiras_build.simulate.estimate.problem_size import launch_of_manifest, read_settings
+from tileiras_build.target.gpu_rates import MACHINES, RATES, SHARED_BYTES, machine_of
+from tileiras_build.target.targets import TARGETS, find_target
+
+KERNELS = Path(__file__).resolve().parents[3] / "benchmarks" / "key_kernels.py"
+PRODUCT, SUM = "matmul_f16_128x128x64", "vector_add_f32_1024"
+CLUSTERED, PAIRED = "matmul_f16_256x128x64_2ctas", "matmul_f16_256x256x64_persistent_2ctas"
+
+
+@cache
+def built(name, sm):
+    artifacts = emulated_kernels.assembled(KERNELS, name, sm)
+    kernel = compiled_once.once(("kernel", artifacts.cubin), lambda: _disassembled(artifacts.cubin))
+    return kernel, read_launch_manifest(artifacts.manifest).kernels[name]
+
+
+def _disassembled(cubin):
+    [kernel] = read_kernels(cubin).values()
+    light = replace(kernel, cubin=b"")
+    light.__dict__["code"] = kernel.code  # disassembled once for all processes
+    return light
+
+
+@cache
+def estimated(name, sm, grid, *settings):
+    kernel, row = built(name, sm)
+    return estimate(kernel, launch_of_manifest(row, read_settings(settings), grid))
+
+
+def product(sm, side=512):
+    return estimated(PRODUCT, sm, (side // 128, side // 128, 1), *(f"{name}={side}x{side}" for name in "abc"))
+
+
+def test_tile_programs_that_clusters_take_in_turns():
+    """On a GPU of three multiprocessors: each is counted once, and the CTA with the most of them decides how long it takes."""
+    artifacts = emulated_kernels.assembled(KERNELS, PRODUCT, "sm_90", persistent=1)
+    row = read_launch_manifest(artifacts.manifest).kernels[PRODUCT]
+    together = 3 * row.grid.persistent
+
+    def launched(tiles):
+        settings = read_settings(f"{name}={128 * tiles}x{128 * tiles}" for name in "abc")
+        launch = launch_of_manifest(row, settings, (tiles, tiles, 1), 3)
+        assert launch.grid == (min(tiles**2, together), 1, 1) and launch.programs == tiles**2
+        return estimate(_disassembled(artifacts.cubin), launch)
+
+    for tiles in (1, 2, 3):
+        assert launched(tiles).multiply_adds == pytest.approx((128 * tiles) ** 3)
+    assert together == 3 and launched(2).timeline.clocks > 1.5 * launched(1).timeline.clocks
+
+
+def test_a_copy_to_tensor_memory_reads_shared_memory_once():
+    """For all four warps' lanes together."""
+    lines = [
+        "UTCCP.T.S.4x32dp128bit tmem[UR9+0x100], gdesc[UR20]",
+        "UTCCP.T.S.128dp256bit tmem[UR9], gdesc[UR20]",
+        "EXIT",
+    ]
+    work = Accountant(code(*lines), machine_of(find_target("sm_100"))).block([trace(lines)])
+    assert work.shared == (32 * 16 + 128 * 32) / SHARED_BYTES
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_a_product_multiplies_as_often_as_its_sizes_say(sm):
+    """By mma.sync, wgmma and tcgen05, with loops of 8 and 16 steps: nothing is counted that is not executed."""
+    for side in (512, 1024):
+        found = product(sm, side)
+        assert found.multiply_adds == side**3
+        assert found.read == 2 * 2 * side**2 and found.written == 2 * side**2
+    assert not found.work.blind and not found.timeline.forced
+    # What frees tensor memory looks twice whether it was allocated.
+    assert len(found.work.unknown) == (2 if sm == "sm_100" else 0)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_blocks_of_a_cluster_end_each_others_waits(sm):
+    """Warps arrive at the barriers of both blocks, the tensor cores of a pair tell both."""
+    sizes = [f"{name}=1024x1024" for name in "abc"]
+    found = estimated(CLUSTERED, sm, (8, 8, 1), *sizes)
+    assert found.launch.cluster == (2, 1, 1) and found.multiply_adds == 1024**3
+    assert not found.timeline.forced
+
+
+def test_a_pair_keeps_its_tensor_pipes_busy():
+    """Four tiles of 256 x 256 by one pair: the operands of the next tile come, and sums leave, beside products."""
+    sizes = ["a=512x2048", "b=2048x512", "c=512x512"]
+    found = estimated(PAIRED, "sm_100", (2, 1, 1), *sizes)
+    assert found.launch.blocks == 2 and found.multiply_adds == 512 * 512 * 2048
+    assert found.bounds["tensor pipe"] > 0.9 * found.clocks
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_no_bound_is_below_what_the_rates_allow(sm):
+    found = product(sm)
+    machine = MACHINES[int(sm[3:])]
+    fastest = found.multiply_adds / found.launch.blocks * found.waves.busiest / RATES[int(sm[3:])].tensor["f16"]
+    assert found.bounds["tensor pipe"] >= fastest
+    assert found.bounds["DRAM"] == pytest.approx((found.read + found.written) / machine.dram_bytes)
+    # A block alone cannot be faster than what it makes a multiprocessor do.
+    assert found.timeline.clocks >= found.work.tensor
+    assert found.clocks == max(found.bounds.values()) and LATENCY in found.bounds
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+def test_a_sum_of_vectors_is_bound_by_dram(sm):
+    length = 1 << 24
+    found = estimated(SUM, sm, (length // 1024, 1, 1), *(f"{name}={length}" for name in "abc"))
+    assert found.limit == "DRAM" and found.reached == 1
+    assert (found.read, found.written) == (8 * length, 4 * length)
+    assert found.bounds["issue slots"] < 0.1 * found.clocks
+
+
+def test_few_blocks_wait_for_latency():
+    """One block of a vector cannot fill the memory's pipe: its time is that of a load and a store."""
+    found = estimated(SUM, "sm_90", (1, 1, 1), *(f"{name}=1024" for name in "abc"))
+    assert found.limit == LATENCY and found.clocks > MACHINES[90].dram_latency
+
+
+def test_time_grows_with_the_problem():
+    small, large = (product("sm_90", side) for side in (512, 1024))
+    # An eighth of the multiprocessors works in the small one, half in the large one: each block has twice the steps.
+    assert 1.2 < large.clocks / small.clocks < 2.5
+
+
+def test_a_target_without_published_rates_is_refused():
+    without = [target for target in TARGETS.values() if target.number not in MACHINES]
+    assert [target.number for target in without] == [88, 107]
+    for target in without:
+        with pytest.raises(Unsupported, match="estimate-no-rates"):
+            machine_of(target)
+    assert all(machine_of(find_target(str(number))).rates for number in MACHINES)
+
+
+# ---- the command -------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def folder(tmp_path):
+    artifacts = emulated_kernels.assembled(KERNELS, SUM, "sm_90")
+    (tmp_path / "k.cubin").write_bytes(artifacts.cubin)
+    (tmp_path / "k.json").write_text(json.dumps(artifacts.manifest))
+    return tmp_path
+
+
+SIZES = [word for name in "abc" for word in ("--set", f"{name}=1048576")]
+
+
+def test_the_command_prints_bounds_and_says_that_it_is_a_model(folder, capsys):
+    cubin = str(folder / "k.cubin")
+    assert main(["estimate", cubin, *SIZES, "--grid", "1024", "--against", cubin]) == 0
+    out = capsys.readouterr().out
+    assert "limit DRAM" in out and "ratio: 1.00" in out and "model" in out
+    assert main(["estimate", cubin, *SIZES, "--grid", "1024", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["limit"] == "DRAM" and found["bounds"]["DRAM"] == found["clocks"] and found["dram_read"] == 8 << 20
+
+
+def test_a_cubin_without_a_manifest_is_told_its_parameters_by_place(folder, capsys):
+    (folder / "k.json").unlink()
+    cubin = str(folder / "k.cubin")
+    values = [word for n in range(3) for word in (f"{3 * n}=@4194304", f"{3 * n + 1}=1048576", f"{3 * n + 2}=1")]
+    words = ["estimate", cubin, "--grid", "1024", "--json", *(word for value in values for word in ("--set", value))]
+    status = main(words)
+    assert status == 0, capsys.readouterr().err
+    assert json.loads(capsys.readouterr().out)["limit"] == "DRAM"
+
+
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        ([], "estimate-set"),
+        (["--set", "a"], "estimate-set"),
+        (["--set", "a=1x2", *SIZES[2:]], "estimate-set"),
+        (["--set", "d=1", *SIZES], "estimate-set"),
+        (["--set", "a=many", *SIZES[2:]], "estimate-set"),
+        ([*SIZES, "--grid", "0"], "estimate-set"),
+        ([*SIZES, "--grid", "1,2,3,4"], "estimate-set"),
+        ([*SIZES, "--kernel", "other"], "estimate-kernel"),
+        ([*SIZES, "--trips", "x=2"], "estimate-trips"),
+        ([*SIZES, "--trips", "0x10=0"], "estimate-trips"),
+        ([*SIZES, "--against", "missing.cubin"], "file"),
+    ],
+)
+def test_wrong_options_are_one_sentence(folder, capsys, words, id):
+    assert main(["estimate", str(folder / "k.cubin"), "--grid", "1024", *words]) == 1
+    err = capsys.readouterr().err
+    assert id in err and err.count("\n") == 1 and "Traceback" not in err
+
+
+@pytest.mark.parametrize("keep", [0, 100, 1500])
+def test_damaged_cubins_are_refused(folder, capsys, keep):
+    path = folder / "k.cubin"
+    path.write_bytes(path.read_bytes()[:keep])
+    assert main(["estimate", str(path), *SIZES, "--grid", "1024"]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_damaged_manifest_is_refused(folder, capsys):
+    (folder / "k.json").write_text('{"version": 2, "kernels": 3}')
+    assert main(["estimate", str(folder / "k.cubin"), *SIZES, "--grid", "1024"]) == 1
+    assert "report-manifest" in capsys.readouterr().err
+
+
+def test_a_block_that_does_not_fit_is_refused():
+    kernel, row = built(SUM, "sm_90")
+    launch = launch_of_manifest(row, read_settings([f"{name}=1024" for name in "abc"]), (1, 1, 1))
+    with pytest.raises(InvalidInput, match="estimate-too-large"):
+        estimate(kernel, replace(launch, shared_memory=1 << 20))

@@ -1,0 +1,25 @@
+"""Sampled blocks stand for the whole grid along each axis."""
+
+from __future__ import annotations
+
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Launch
+from tileiras_build.simulate.estimate.sample_ctas import sampled_clusters
+
+
+def _corners(grid, cluster=(1, 1, 1)):
+    return [blocks[0] for blocks in sampled_clusters(Launch(grid, (128, 1, 1), (), cluster))]
+
+
+def test_samples_are_spread_along_each_axis():
+    corners = _corners((32, 32, 1))
+    for axis in (0, 1):
+        assert [corner[axis] for corner in corners] == [5, 16, 26]
+
+
+def test_a_small_grid_is_followed_whole():
+    assert _corners((2, 1, 1)) == [(0, 0, 0), (1, 0, 0)]
+
+
+def test_clusters_are_followed_whole():
+    [first, *_] = sampled_clusters(Launch((12, 1, 1), (128, 1, 1), (), (2, 1, 1)))
+    assert first == [(2, 0, 0), (3, 0, 0)]

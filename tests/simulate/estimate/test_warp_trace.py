@@ -1,0 +1,130 @@
+"""simulate/estimate/warp_trace.py: loops end when their counters say so, lanes part and meet, and what memory decides is told."""
+
+import pytest
+
+from tests.simulate.estimate.handwritten import code, launch, parameter, trace
+from tileiras_build.core.errors import InvalidInput
+from tileiras_build.simulate.estimate import warp_trace as tracing
+from tileiras_build.simulate.estimate.launch_and_constant_banks import Buffer
+
+LOOP = [
+    f"MOV R2, {parameter(0)}",
+    "MOV R1, RZ",
+    ".L_x_1:",
+    "FFMA R9, R9, R9, R9",
+    "IADD3 R1, R1, 0x4, RZ",
+    "ISETP.GE.AND P0, PT, R1, R2, PT",
+    "@!P0 BRA `(.L_x_1)",
+    "EXIT",
+]
+
+
+@pytest.mark.parametrize(("bound", "trips"), [(4, 1), (64, 16), (65, 17)])
+def test_a_loop_runs_as_often_as_its_parameter_says(bound, trips):
+    found = trace(LOOP, [bound])
+    assert found.passes()[1] == trips and not found.unknown
+
+
+def test_lanes_part_and_meet():
+    """Half of the warp leaves out a block: it is passed once, and so is what follows."""
+    found = trace(
+        ["S2R R0, SR_TID.X", "ISETP.GE.AND P0, PT, R0, 0x10, PT", "@P0 BRA `(.L_x_1)", "FADD R9, R9, R9",
+         ".L_x_1:", "FMUL R9, R9, R9", "EXIT"]
+    )  # fmt: skip
+    assert found.blocks == [0, 1, 2]
+
+
+def test_lanes_with_loops_of_their_own():
+    """The warp goes round as often as the lane with the most trips."""
+    found = trace(
+        ["S2R R0, SR_TID.X", ".L_x_1:", "IADD3 R0, R0, -0x1, RZ", "ISETP.GT.AND P0, PT, R0, RZ, PT",
+         "@P0 BRA `(.L_x_1)", "EXIT"]
+    )  # fmt: skip
+    assert found.passes()[1] == 31
+
+
+def test_warps_of_a_block_go_ways_of_their_own():
+    lines = ["S2R R0, SR_TID.X", "ISETP.LT.AND P0, PT, R0, 0x20, PT", "@P0 EXIT", "FADD R9, R9, R9", "EXIT"]
+    assert trace(lines, block=(64, 1, 1), warp=0).blocks == [0]
+    assert trace(lines, block=(64, 1, 1), warp=1).blocks == [0, 1]
+
+
+def test_blocks_of_a_grid_differ_by_their_places():
+    lines = ["S2R R2, SR_CTAID.X", *LOOP[1:]]
+    assert trace(lines, place=(12, 0, 0), grid=(16, 1, 1)).passes()[1] == 3
+
+
+SPIN = [
+    "MOV R4, c[0x0][0x210]", "MOV R5, c[0x0][0x214]",
+    ".L_x_1:", "LDG.E R0, desc[UR4][R4.64]", "ISETP.NE.AND P0, PT, R0, RZ, PT", "@P0 BRA `(.L_x_1)", "EXIT",
+]  # fmt: skip
+
+
+def test_what_memory_decides_is_not_jumped_and_told():
+    found = trace(SPIN, [Buffer("flag", 4)])
+    assert found.passes()[1] == 1 and list(found.unknown) == [4]
+
+
+def test_trips_can_be_given():
+    assert trace(SPIN, [Buffer("flag", 4)], trips={0x40: 5}).passes()[1] == 5
+
+
+def test_functions_return():
+    found = trace(["CALL.REL.NOINC `(.L_x_1)", "EXIT", ".L_x_1:", "FADD R9, R9, R9", "RET.REL.NODEC R2 `(k)"])
+    assert found.blocks == [0, 2, 1]
+
+
+def test_waits_are_met_at_once():
+    found = trace(
+        ["MOV R0, RZ", ".L_x_1:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR4], R0", "@!P0 BRA `(.L_x_1)", "EXIT"]
+    )
+    assert found.passes()[1] == 1
+
+
+def test_accesses_are_seen_with_their_addresses():
+    """Lanes 8 bytes apart touch twice the sectors of lanes side by side."""
+    lines = ["S2R R0, SR_TID.X", "IMAD.WIDE R2, R0, {}, c[0x0][0x210]", "LDG.E R0, desc[UR4][R2.64]", "EXIT"]
+    for stride, sectors in (("0x4", 4), ("0x8", 8), ("0x20", 32)):
+        found = trace([line.format(stride) for line in lines], [Buffer("a", 1 << 20)])
+        [seen] = found.observed.values()
+        assert seen.accesses[0].sectors == {1: sectors}
+
+
+def test_an_endless_loop_is_refused(monkeypatch):
+    monkeypatch.setattr(tracing, "MOST_BLOCKS", 1000)
+    with pytest.raises(InvalidInput, match="estimate-endless") as caught:
+        trace(["MOV R1, RZ", ".L_x_1:", "IADD3 R1, R1, 0x1, RZ", "ISETP.NE.AND P0, PT, R1, -0x1, PT", "@P0 BRA `(.L_x_1)",
+               "EXIT"])  # fmt: skip
+    assert "1000 basic blocks" in str(caught.value)
+
+
+def test_a_kernel_s_last_jump_to_itself_ends_it():
+    assert trace(["EXIT", ".L_x_1:", "BRA `(.L_x_1)"]).blocks == [0]
+
+
+def test_blocks_begin_where_jumps_lead():
+    assert [list(block) for block in code(*LOOP).blocks] == [[0, 1], [2, 3, 4, 5], [6]]
+    assert launch(grid=(3, 4, 5)).blocks == 60
+
+
+def test_a_vote_reads_what_it_votes_on():
+    """Its condition is followed: the loop ends when no lane is left to say so."""
+    found = trace(
+        ["S2R R0, SR_TID.X", ".L_x_1:", "IADD3 R0, R0, -0x1, RZ", "ISETP.GT.AND P0, PT, R0, RZ, PT",
+         "VOTEU.ANY UP0, P0", "@UP0 BRA `(.L_x_1)", "EXIT"]
+    )  # fmt: skip
+    assert found.passes()[1] == 31 and not found.unknown
+
+
+def test_a_word_is_kept_where_return_addresses_are():
+    found = trace([LOOP[0], "RPCMOV.32 Rpc.LO, R2", "MOV R2, RZ", "RPCMOV.32 R2, Rpc.LO", *LOOP[1:]], [64])
+    assert found.passes()[1] == 16 and not found.unknown
+
+
+def test_lanes_arrive_at_places_of_their_own():
+    """The upper half of a warp arrives at another block's barrier."""
+    lines = [
+        "S2R R0, SR_TID.X", "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R0+URZ], RZ", "EXIT",
+    ]  # fmt: skip
+    [told] = trace(lines).observed[2].told
+    assert (told["place"], told["lanes"], told["place1"], told["lanes1"]) == (0, 16, 16, 16)

@@ -1,0 +1,80 @@
+"""Functions for workers to run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tileiras_build.core.errors import Location, Unsupported
+
+
+def double(value):
+    return value * 2
+
+
+def process_id():
+    return os.getpid()
+
+
+def parent_process_id():
+    return os.getppid()
+
+
+def fail(message):
+    raise Unsupported("mma-no-row", message, location=Location("k.py", 3, 4), remedy="use another")
+
+
+def crash(last_words):
+    print(last_words, file=sys.stderr)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def end_itself():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hoard():
+    kept = []
+    while True:
+        kept.append(bytearray(64 << 20))
+
+
+def leave(status):
+    os._exit(status)
+
+
+def sleep(seconds):
+    time.sleep(seconds)
+
+
+def start_a_sleeper(note):
+    """A program that outlives its parent, as ptxas would."""
+    process = subprocess.Popen(["sleep", "600"])
+    with open(note, "w") as stream:
+        stream.write(str(process.pid))
+    process.wait()
+
+
+def say(text):
+    print(text, file=sys.stderr)
+
+
+def unpicklable():
+    return lambda: None
+
+
+def interrupted():
+    os.kill(os.getpid(), signal.SIGINT)
+    return "still here"
+
+
+def main_module_file():
+    return getattr(sys.modules["__main__"], "__file__", None)
+
+
+def unpicklable_error():
+    error = ValueError("a lambda inside")
+    error.__reduce__ = None
+    error.handle = lambda: None
+    raise error

@@ -1,0 +1,44 @@
+"""An SCons action that runs at every call: what it writes is about the build, and no part of it."""
+
+from __future__ import annotations
+
+import SCons.Script
+from SCons.Action import FunctionAction
+from SCons.Errors import BuildError
+
+from ..core.errors import TileirasError
+
+COMMANDS, REPORT, VERIFY = "commands", "report", "verify"  # what a run may be asked for besides files
+
+
+def is_asked_for(alias: str) -> bool:
+    """Whether this run of SCons names ``alias`` on its command line."""
+    return alias in map(str, SCons.Script.COMMAND_LINE_TARGETS)
+
+
+class AlwaysAction(FunctionAction):
+    """Writes its target; ``alias`` is what the user calls it by."""
+
+    alias = ""
+
+    def __init__(self):
+        super().__init__(self._build, {})
+
+    def get_presig(self, target, source, env, executor=None) -> bytes:
+        """Nothing: it runs at every call."""
+        return b""
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown."""
+        return f"{self.alias} {target[0].path}"
+
+    def _build(self, target, source, env) -> BuildError | None:
+        try:
+            self.write(target[0].path, env)
+        except TileirasError as error:
+            return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
+        return None
+
+    def write(self, path: str, env) -> None:
+        """Write the file at ``path``; a TileirasError fails the step."""
+        raise NotImplementedError

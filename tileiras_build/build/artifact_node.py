@@ -1,0 +1,266 @@
+"""Nodes of artifacts, which know from SCons' own records that they are current, at a tenth of SCons' general cost.
+
+SCons asks the state of each child before it looks at the child. An artifact answers that first question by comparing
+itself with its record in ``.sconsign.dblite``: the same action signature, the same dependencies with the same contents,
+and a file that is, by size and time, the one that the record was made of. If all of that holds the node is up
+to date and SCons goes no further; in any other case SCons checks and builds it as it does every node.
+
+Against SCons' File nodes there are two differences in what counts as changed. An artifact's time stamp is the time of
+its last change (ctime), which has the file system's resolution and cannot be set, instead of whole seconds of a time
+that anyone can set. And the target's own file counts: what a killed build, another build or a person left in its
+place is not what was recorded, and is built again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+
+import SCons.Node
+import SCons.Node.FS
+import SCons.Script
+from SCons.Errors import BuildError
+from SCons.Executor import Executor
+from SCons.SConsign import SConsignEntry
+
+from ..core.file_io import write_failure
+from .explain import parse_signature, why
+from .incremental.sconscript_trace import READING
+from .incremental.sconsign_format import look
+
+_NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
+
+
+class ArtifactFile(SCons.Node.FS.File):
+    """The node of one artifact. ``asked`` gives the nodes, by name, of what its source has asked for.
+
+    ``scan_later``: it was not there yet when SCons asked what it asks for.
+    ``written`` is the signature of what this run's step has written here, None before.
+    ``reads`` tells, of a step that runs a person's program, whether what it has read is as it was.
+    """
+
+    __slots__ = ("asked", "considered", "on_settled", "reads", "reason", "scan_later", "written")
+    explaining = False
+
+    def diskcheck_match(self) -> None:
+        """Nothing: the check costs a system call, and a folder in this place fails the step that writes here."""
+
+    def getmtime(self) -> float | None:
+        """When the file was last changed, in seconds with their fraction. Nobody can set that time back."""
+        found = self.stat()
+        return found.st_ctime if found else None
+
+    def get_state(self) -> int:
+        """SCons' state of the node; the first question settles nodes that are current."""
+        if self.state == _NO_STATE and not self.considered:
+            # One step makes all of them: they are current together.
+            _settle(getattr(self, "target_peers", None) or (self,))
+        return self.state
+
+    def prepare(self) -> None:
+        """Make the folder, or remove what the step is to make anew. Raises BuildError."""
+        try:
+            super().prepare()
+        except BuildError as error:
+            # SCons says no more than the system, and of a folder it does not say whose step has failed.
+            failure = write_failure(OSError(error.status, error.errstr), self.get_path())
+            raise BuildError(self, str(failure)) from None
+
+    def is_up_to_date(self) -> bool:
+        """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""
+        # SCons updates its records of the dependencies while it checks, so it has to check in any case.
+        current = super().is_up_to_date() and self.is_as_recorded() and self.change_of_reads() is None
+        if self.explaining and not current:
+            # Now, while the file and the record are still there.
+            self.reason = why(self)
+        return current
+
+    def visited(self) -> None:
+        """SCons is done with the node; each artifact's contents are recorded, also those that nothing is made from."""
+        found = self.get_csig()
+        super().visited()
+        if self.scan_later:
+            self._let_parents_scan()
+        if self.written not in (None, found):
+            # Somebody else has written here since: the record is of the step's bytes, and the file is not theirs.
+            self.ninfo.csig, self.ninfo.timestamp = self.written, None
+
+    def _let_parents_scan(self) -> None:
+        """As SCons does after a step; where the file was current it thinks that it has seen it."""
+        self.scan_later = False
+        self._memo.pop("get_found_includes", None)
+        for parent in self.waiting_parents:
+            parent.implicit = None
+
+    def is_as_recorded(self) -> bool:
+        """Whether the file has the size and time, or else the contents, of the last build's result."""
+        recorded = self.get_stored_info().ninfo
+        if matches(recorded, self.stat()):
+            return True
+        csig = getattr(recorded, "csig", None)
+        return csig is not None and self.exists() and csig == self.get_content_hash()
+
+    def change_of_reads(self) -> str | None:
+        """What has changed of what the step has read, in a few words; None where nothing has."""
+        return self.reads.change() if self.reads is not None else None
+
+
+def make_artifact(folder, name: str, on_settled) -> SCons.Node.FS.File:
+    """The node of the file ``name`` in ``folder`` (a Dir node): an ArtifactFile unless SCons knows the file already."""
+    if name in folder.entries:
+        return folder.File(name)
+    node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
+    node.asked, node.considered, node.scan_later, node.on_settled = _none, False, False, on_settled
+    node.reads = node.written = None
+    return node
+
+
+def _none(names: Iterable[str]) -> list:
+    return []
+
+
+def attach(env, builder, targets: list, source, depends: Sequence = (), asked: Callable | None = None) -> None:
+    """What ``builder(env, targets, source)`` does to its nodes, for nodes without surprises and a fifth of the time."""
+    cwd = env.fs.getcwd()
+    for node in targets:
+        if node.has_builder():
+            # Twice in one SConstruct: SCons knows what to say.
+            builder(env, targets, [source])
+            return
+        node.cwd = cwd
+        node.builder_set(builder)
+        node.env_set(env)
+        node.add_source([source])
+        node.set_explicit(True)
+        if depends:
+            node.add_dependency(list(depends))
+        if asked is not None and isinstance(node, ArtifactFile):
+            node.asked = asked
+    if len(targets) > 1:
+        # A single target's executor is made when it is needed, which is seldom.
+        executor = Executor(builder.action, env, [], targets, [source])
+        for node in targets:
+            node.target_peers = targets
+            node.set_executor(executor)
+
+
+def _settle(nodes) -> None:
+    # The build scripts are read: SCons walks the graph.
+    READING.stop()
+    for node in nodes:
+        if isinstance(node, ArtifactFile):
+            node.considered = True
+            _add_dependencies(node)
+    if all(may_settle(node) and is_settled(node) for node in nodes):
+        for node in nodes:
+            node.state = _UP_TO_DATE
+            node.on_settled(node)
+
+
+def _add_dependencies(node: ArtifactFile) -> None:
+    """What other steps make of what the step has read is made first, whether or not the build script says so."""
+    made = node.reads.made_by_steps() if node.reads is not None else []
+    new = [file for file in made if file not in node.depends and file not in node.sources]
+    if new:
+        node.add_dependency(new)
+
+
+class _Tops:
+    """The nodes named as targets. SCons says of each that it is up to date, so it must look at them itself."""
+
+    paths: frozenset[str] | None = None
+
+    @classmethod
+    def contain(cls, node) -> bool:
+        if cls.paths is None:
+            named = [*SCons.Script.BUILD_TARGETS, *SCons.Script.DEFAULT_TARGETS]
+            cls.paths = frozenset(os.path.normpath(str(target).removeprefix("#")) for target in named)
+        return str(node) in cls.paths or node.get_abspath() in cls.paths
+
+
+_FULL_CHECK_OPTIONS = ("clean", "cache_force", "climb_up")
+
+
+def may_settle(node) -> bool:
+    """Whether the run is an ordinary build and the node has nothing that only SCons can judge."""
+    if not isinstance(node, ArtifactFile):
+        return False
+    plain = not (node.always_build or node.prerequisites or node.side_effects or node.ignore)
+    return plain and _ordinary_run() and not _Tops.contain(node)
+
+
+def _ordinary_run() -> bool:
+    option = SCons.Script.GetOption
+    return not SCons.Node.interactive and not any(option(name) for name in _FULL_CHECK_OPTIONS)
+
+
+def is_settled(node: ArtifactFile) -> bool:
+    """Whether record, dependencies and file agree; then the node's info is the recorded one."""
+    entry = _record(node.dir, node.name)
+    if entry is None or not matches(entry.ninfo, node.stat()):
+        return False
+    record = entry.binfo
+    if getattr(record, "bactsig", None) != _signature(node) or not _same_children(node, record):
+        return False
+    if node.change_of_reads() is not None:
+        return False
+    node.ninfo = entry.ninfo
+    return True
+
+
+def _record(folder, name: str) -> SConsignEntry | None:
+    """What the last build has recorded of the file ``name`` in ``folder``, to read."""
+    return look(folder.sconsign().entries, name)
+
+
+def recorded_signature(folder, name: str) -> dict | None:
+    """The signature of the step of ours that has made the file ``name`` in ``folder``; None where none has."""
+    build = getattr(_record(folder, name), "binfo", None)
+    return parse_signature(str(getattr(build, "bact", "")))
+
+
+def matches(recorded, found: os.stat_result | None) -> bool:
+    """Whether ``found`` has the size and time of change of the node info ``recorded``, and is a file."""
+    if found is None or getattr(recorded, "timestamp", None) != found.st_ctime:
+        return False
+    return recorded.size == found.st_size and stat.S_ISREG(found.st_mode)
+
+
+def _signature(node) -> str | None:
+    """SCons' signature of the node's action; None where the build script has changed the action."""
+    executor = getattr(node, "executor", None)
+    action = node.builder.action
+    if executor is not None and (
+        executor.pre_actions or executor.post_actions or executor.action_list not in ([action], action)
+    ):
+        return None
+    return action.signature_hash
+
+
+def _same_children(node, record) -> bool:
+    implicit = list(map(str, record.bimplicit))
+    return (
+        _same(node.sources, record.bsources, record.bsourcesigs)
+        and _same(node.depends, record.bdepends, record.bdependsigs)
+        and (not implicit or _same(node.asked(implicit), implicit, record.bimplicitsigs))
+    )
+
+
+def _same(nodes: list, names: list, infos: list) -> bool:
+    if len(nodes) != len(names):
+        return False
+    return all(
+        str(node) == str(name) and _same_contents(node, info)
+        for node, name, info in zip(nodes, names, infos, strict=True)
+    )
+
+
+def _same_contents(node, info) -> bool:
+    csig = getattr(info, "csig", None)
+    if isinstance(node, ArtifactFile):
+        return csig is not None and node.get_state() == _UP_TO_DATE and node.get_csig() == csig
+    if node.has_builder() or not isinstance(node, SCons.Node.FS.File):
+        return False
+    # The stat is taken, and kept by SCons, before the contents are read.
+    return csig is not None and node.stat() is not None and node.get_csig() == csig

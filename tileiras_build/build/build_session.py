@@ -1,0 +1,260 @@
+"""What the environments of one SCons run share: the executor, the progress display, and what is done at the end."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+
+import SCons.Node.FS
+import SCons.Script
+
+from ..core.errors import TileirasError
+from ..core.tracing.dependency_record import Comparison
+from ..core.tracing.fs_probe import Looking
+from ..core.tracing.portable_paths import Places
+from ..reports.build_timeline import Recorder
+from ..workers.executor import Executor
+from ..workers.executor.lazy_executor import Once
+from .artifact_node import ArtifactFile, make_artifact
+from .export_step import ExportReads
+from .incremental.digest_cache import Contents
+from .incremental.incremental_graph import Libraries, only_artifacts
+from .incremental.null_build import Run, Shortcut, Standing
+from .incremental.sconscript_trace import READING
+from .orphaned_artifacts import describe, find_orphans, remove_orphans
+from .progress import BelowLine, Progress
+from .scons_variables import fail
+from .sconsign_file import Records, open_records
+from .select_executor import start_executor
+from .step_timeline import keep_timeline
+from .unknown_targets import refuse_options, refuse_targets
+from .watch import watch_message
+
+_ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+PATIENCE = 0.8  # seconds for running steps to end after a signal
+_INTERRUPTED = 2  # SCons' exit status of an interrupted build
+
+
+def changes_files() -> bool:
+    """Whether this run of SCons may write: it is no dry run, question or help."""
+    return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
+
+
+def new_comparison() -> Comparison:
+    """What compares records with what is there at this moment."""
+    return Comparison(Looking(Places(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
+
+
+class Build:
+    """What the environments of one SCons run share.
+
+    ``standing`` says what has changed since the last one; ``part`` which kernels this run looks at, None for all. ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
+    """
+
+    def __init__(self, shortcut: Shortcut, executor: Executor | None, pruning: bool, standing: Standing):
+        self.shortcut, self.pruning, self.part = shortcut, pruning, standing.part
+        self.contents = Contents(standing.contents)
+        self.libraries = Libraries()
+        self.artifacts: list = []
+        self.visited: list = []
+        self._executor = Once(start_executor, executor)
+        self.progress = Progress(sys.stdout, self.part.whole.cubins if self.part is not None else None)
+        self.recorder = Recorder()
+        self.records = Records()
+        self._begun = False
+        self.build_dirs: list[str] = []
+        self.packages: set[str] = set()  # their names
+        self.owners: dict[str, str] = {}  # of each kernel, by its folder and name, the source
+        self.interrupted = False
+        self.all_known = True  # the names of all kernels
+        self._at_end: list[TileirasError] = []
+        self.rest: list[Callable[[set], str]] = []
+
+    @property
+    def makes_files(self) -> bool:
+        """Whether this run of SCons makes anything."""
+        return changes_files()
+
+    def attach(self) -> None:
+        """Hook into SCons' progress and exit."""
+        SCons.Script.Progress(self.evaluated)
+        self._check_first()
+        self.records.attach()
+        if sys.stdout.isatty():
+            sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
+            sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
+        self._watch_interrupts()
+        atexit.register(self.finish)
+
+    def artifact(self, folder, name: str):
+        """The node of the artifact ``name`` in ``folder``."""
+        node = make_artifact(folder, name, self.settled)
+        self.artifacts.append(node)
+        return node
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """What compares records of exports with what is there in this run."""
+        return new_comparison()
+
+    def remember_reads(self, nodes: list, path: str) -> None:
+        """The record at ``path`` tells what the step that makes ``nodes`` has read."""
+        reads = ExportReads(path, lambda: self.comparison)
+        for node in nodes:
+            if isinstance(node, ArtifactFile):
+                node.reads = reads
+
+    def evaluated(self, node) -> None:
+        """SCons has looked at ``node``, or will build it."""
+        if not self._begun:
+            self._begun = True
+            # SCons asks it for its cache in the threads that run steps, where two would make it at once.
+            SCons.Script.DefaultEnvironment(tools=[])
+        READING.stop()
+        if not isinstance(node, ArtifactFile):
+            self.visited.append(node)
+        self.progress.evaluated(node)
+        self.records.step()
+
+    def _check_first(self) -> None:
+        """Look at names and records once the build scripts are read: later SCons takes an exit for a failed step."""
+        main = SCons.Script.Main
+        build = main._build_targets
+
+        def check_and_build(fs, options, targets, target_top):
+            self._refuse_what_cannot_be(target_top)
+            return build(fs, options, targets, target_top)
+
+        main._build_targets = check_and_build
+
+    def _refuse_what_cannot_be(self, target_top: str | None) -> None:
+        """End SCons for options and targets that nothing is called, and where it cannot keep its records.
+
+        Targets are named from ``target_top``, a folder of the project, where SCons was started there (``-u``, ``-U``, ``-D``).
+        """
+        with READING.aside():
+            try:
+                refuse_options(READING.sources())
+                # A run of some kernels has not made the nodes of the others.
+                if self.part is None:
+                    refuse_targets(target_top or "")
+                open_records()
+            except TileirasError as error:
+                fail(error)
+
+    def settled(self, node) -> None:
+        """``node`` is current, and SCons will not look at it."""
+        self.progress.settled(node)
+
+    def _watch_interrupts(self) -> None:
+        """On Ctrl-C SCons waits for the running steps; end them, or that can take minutes.
+
+        SCons installs its signal handlers later and over ours; the wakeup descriptor hears of signals all the same.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return
+        heard, written = os.pipe()
+        os.set_blocking(written, False)
+        signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+        threading.Thread(target=self._end_on_signal, args=(heard,), daemon=True).start()
+
+    def _end_on_signal(self, heard: int) -> None:
+        while numbers := os.read(heard, 64):
+            if _ENDING.intersection(numbers):
+                self.interrupted = True
+                threading.Thread(target=self._executor.interrupt, daemon=True).start()
+                self._leave_stuck_steps()
+
+    def _leave_stuck_steps(self) -> None:
+        """End the process where steps wait on: for a file system, say, that does not answer."""
+        until = time.monotonic() + PATIENCE
+        while self.progress.running:
+            if time.monotonic() > until:
+                print("\nscons: Build interrupted; steps that do not end are left.", file=sys.stderr, flush=True)
+                os._exit(_INTERRUPTED)
+            time.sleep(0.02)
+
+    def executor(self, env) -> Executor:
+        """The executor, started at the first step that needs one."""
+        return self._executor.get(env)
+
+    def finish(self) -> None:
+        """At exit: show the summary and end the workers. Ctrl-C leaves the rest."""
+        with suppress(KeyboardInterrupt):
+            self._finish()
+
+    def _finish(self) -> None:
+        self._executor.close()
+        if not self._begun:
+            return
+        self._tell()
+        option = SCons.Script.GetOption
+        quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
+        if self.build_dirs and not quiet:
+            self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
+            self.progress.add_line(self._executor.summary())
+        if not quiet or self.pruning:
+            self._look_for_orphans(quiet)
+        if self.build_dirs and not (option("no_exec") or option("clean")):
+            keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
+        if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
+            self._end_with_failures()
+        if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
+            doubt = self.shortcut.keep(self._run())
+            if doubt and ArtifactFile.explaining:
+                print(f"scons: the next run will check every node: {doubt}")
+
+    def _tell(self) -> None:
+        """Tell who watches the build."""
+        if watch_message.is_listening():
+            before = self.part.record.paths if self.part is not None else ()
+            files = (*self.shortcut.reading.files, *before, *watch_message.files_of(self.artifacts))
+            watch_message.tell((str(self.shortcut.folder), *self.build_dirs), files)
+
+    def _run(self) -> Run:
+        """This run, for the record."""
+        whole = None
+        if self.part is not None:
+            whole = self.part.whole
+        elif self.all_known and self.progress.is_large and only_artifacts(self.visited):
+            whole = self.libraries.whole(self.progress.current_cubins())
+        return Run(self.artifacts, self.visited, self.progress.last_step, whole, self.part, self.contents.rows())
+
+    def leave(self, alias, make: Callable[[], list]) -> None:
+        """``make`` gives all nodes of the library ``alias``, which has those of this run."""
+        self.libraries.leave(alias, make)
+        alias.complete = self.complete
+
+    def complete(self) -> None:
+        """Make the nodes of all kernels after all."""
+        self.part = self.progress.whole = None
+        self.libraries.complete()
+
+    def say_at_end(self, error: TileirasError) -> None:
+        """Say ``error`` after the failures that it follows from."""
+        self._at_end.append(error)
+
+    def _end_with_failures(self) -> None:
+        """Make the rest of what cannot be whole, with -k, and say what is missing."""
+        lost = self.progress.lost_nodes(SCons.Script.GetBuildFailures())
+        if SCons.Script.GetOption("keep_going"):
+            for make in self.rest:
+                self.progress.add_line(make(lost))
+        for error in self._at_end:
+            self.progress.add_line(str(error))
+
+    def _look_for_orphans(self, quiet: bool) -> None:
+        """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
+        known = self._begun and self.all_known and self.part is None
+        if not known or self.interrupted or not changes_files():
+            return
+        orphans = find_orphans(self.build_dirs, self.artifacts, self.pruning)
+        said = remove_orphans(orphans) if self.pruning else describe(orphans)
+        self.progress.add_line("" if quiet else said)

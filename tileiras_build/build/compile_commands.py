@@ -1,0 +1,89 @@
+"""``scons commands``: every stage command of the build, as ``<build_dir>/compile_commands.json``.
+
+The form is that of Clang's "JSON Compilation Database Format Specification": a list of {directory, file, output,
+arguments}. Run in order from the folder that they name, the commands make the build's artifacts.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
+
+from ..core.file_io import write_files
+from ..driver import lower_command
+from .always_build import COMMANDS, AlwaysAction
+from .export_step import ExportAction
+from .scons_variables import project_defaults
+from .stage_actions import StageAction, kernel_name
+from .tilecpp_sources import PartAction
+from .tilecpp_step import CompileAction
+
+FILE_NAME = "compile_commands.json"
+
+
+class CommandsAction(AlwaysAction):
+    """Writes the commands of the artifacts that libraries end in. The list reads the whole graph."""
+
+    alias = COMMANDS
+
+    def __init__(self, last: list):
+        self.last = last
+        super().__init__()
+
+    def write(self, path: str, env) -> None:
+        """Write the list."""
+        rows = list(commands(self.last, env.Dir("#").get_abspath()))
+        write_files({Path(path): (json.dumps(rows, indent=1) + "\n").encode()})
+
+
+def add_commands(env, folder: str, last: list) -> None:
+    """Let ``scons commands`` write the list for ``last``, artifact nodes; a library more joins the same file."""
+    node = env.Dir(folder).File(FILE_NAME)
+    if node.has_builder():
+        node.builder.action.last.extend(last)
+        return
+    env.Alias(CommandsAction.alias, env.Command(node, [], CommandsAction(list(last))))
+    env.AlwaysBuild(node)
+
+
+def commands(last: Iterable, top: str) -> Iterator[dict]:
+    """The commands that make the artifacts ``last``, each after those that it needs, and each once."""
+    seen: set = set()
+    project = project_defaults()
+    for node in last:
+        chain = []
+        while node.has_builder() and node not in seen:
+            seen.add(node)
+            chain.append(node)
+            node = node.sources[0]
+        for made in reversed(chain):
+            if (arguments := _arguments(made, project)) is not None:
+                yield {"directory": top, "file": made.sources[0].path, "output": made.path, "arguments": arguments}
+
+
+def _arguments(node, project: Container[str]) -> list[str] | None:
+    """The command of one artifact; None where it is no stage's. ``project``: the options that it has defaults for."""
+    action, source = node.builder.action, node.sources[0].path
+    if isinstance(action, ExportAction):
+        kernel = ["--kernel", kernel_name(node), "--root", "."]
+        return ["tileiras-build", "export", source, "-o", node.dir.path, *kernel]
+    if isinstance(action, CompileAction):
+        return _compile_command(action, source, node.dir.path)
+    if isinstance(action, PartAction):
+        of_file = node.sources[0]
+        kernels = [word for symbol in action.part.entries for word in ("--kernel", symbol)]
+        return [*_compile_command(of_file.builder.action, of_file.sources[0].path, node.dir.path), *kernels]
+    if not isinstance(action, StageAction):
+        return None
+    paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]
+    return [*lower_command(source, action.stage, action.job, project), *paths, "-o", node.path]
+
+
+def _compile_command(action: CompileAction, source: str, folder: str) -> list[str]:
+    own = action.settings
+    words = [f"--instantiate={kernel}" for kernel in own.instantiate]
+    words += [f"--nvcc-flags={shlex.join(own.nvcc_flags)}"] if own.nvcc_flags else []
+    words += ["--nvcc", own.nvcc] if own.nvcc else []
+    return ["tileiras-build", "export", source, "-o", folder, "--root", ".", "--sm", action.target.name, *words]

@@ -1,0 +1,205 @@
+"""The step that exports a Python file's kernels, and the record of what it read, which decides whether it runs again.
+
+The record is a file beside the bytecode, ``<first kernel>.reads``, and one of the step's targets. What it lists are the
+step's dependencies; SCons itself knows only the file, and the modules beside it that may be made by other steps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import SCons.Node.FS
+
+from ..core.errors import InvalidInput, Location
+from ..core.file_io import write_files
+from ..core.tracing.dependency_record import Comparison, Read, Record, Watched
+from ..core.tracing.fs_probe import startup_files
+from ..core.tracing.ignored_env_vars import TERMINAL
+from ..pipeline.stages import Stage, source_digest
+from ..workers.executor.traced_call import run_watched
+from .stage_actions import WorkerAction, because, kernel_name, step_timeout
+
+SUFFIX = ".reads"
+CALL = "tileiras_build.workers.executor.traced_call:call"
+# Reads whose state the stat of a file or the names in a folder tell; of others a build without a graph cannot.
+_FILES, _FOLDERS = frozenset(("contents", "type", "stat")), frozenset(("names", "shadows", "distributions"))
+
+
+class ExportAction(WorkerAction):
+    """Makes the bytecode of every kernel of a Python file, and the record of what was read for it."""
+
+    def __init__(self, stage: Stage, executor: Callable):
+        super().__init__(stage, executor, {"stage": stage.name, "code": source_digest(stage)})
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, file and how many kernels it makes."""
+        return f"{self.stage.name:7} {len(_names(target))} of {source[0].name}{because(target)}"
+
+    def call(self, executor, target, source, env) -> dict[str, bytes]:
+        """Export the kernels that the targets are named for; paths in debug info are relative to the top folder."""
+        path, names = source[0].path, _names(target)
+        made = self._watched(executor, path, names, env)
+        missing = [name for name in names if name not in made.files]
+        if missing:
+            message = f"the file has exported {', '.join(made.files) or 'nothing'}, and not {', '.join(missing)}"
+            remedy = "build again: its table was another one when the build began"
+            raise InvalidInput("export-names", message, location=Location(path), remedy=remedy)
+        files = {name + self.stage.suffix: made.files[name] for name in names}
+        return files | {names[0] + SUFFIX: made.record.to_bytes()}
+
+    def _watched(self, executor, path: str, names: tuple[str, ...], env) -> Watched:
+        root = env.Dir("#").get_abspath()
+        arguments = (EDGE, root, self.stage, path, names, root)
+        return run_watched(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
+
+
+EDGE = f"{__name__}:export_named"
+
+
+def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> dict[str, bytes]:
+    """The bytecode of the kernels ``names`` of a Python file; runs in a worker."""
+    from ..pipeline.stages import load
+
+    made = load(stage.edge)(path, source_root=root)
+    # What is missing is said by the step.
+    return {name: made[name] for name in names if name in made}
+
+
+def _names(targets: Sequence) -> tuple[str, ...]:
+    return tuple(kernel_name(node) for node in targets if not node.name.endswith(SUFFIX))
+
+
+class ExportReads:
+    """What the step that makes some targets has read: the record at ``path``, compared once in a run."""
+
+    def __init__(self, path: str, comparison: Callable[[], Comparison]):
+        self._path, self._comparison = Path(path), comparison
+        self._change: tuple[str | None] | None = None
+
+    def record(self) -> Record | None:
+        """The record of the last export; None where there is none."""
+        try:
+            return Record.from_bytes(self._path.read_bytes())
+        except OSError:
+            return None
+
+    def change(self) -> str | None:
+        """Why the step must run, in a few words; None where it would read the same again."""
+        if self._change is None:
+            record = self.record()
+            missing = "nothing says what it has read"
+            self._change = (self._comparison().first_change(record) if record else missing,)
+        return self._change[0]
+
+    def made_by_steps(self) -> list:
+        """Nodes of what it has read that other steps of this build make: those come first."""
+        record, places = self.record(), self._comparison().looking.places
+        reads = record.reads if record else ()
+        nodes = [_node_at(places.path(read.name)) for read in reads if read.kind == "contents"]
+        return [node for node in nodes if node is not None and node.has_builder()]
+
+    def inputs(self) -> tuple[set[str], set[str]] | str:
+        """The files, and folders, whose stats and names tell whether the record holds; or a few words why none do."""
+        record, places = self.record(), self._comparison().looking.places
+        if record is None or record.unfollowed:
+            return record.unfollowed[0] if record else "an export without a record"
+        files: set[str] = set()
+        folders: set[str] = set()
+        for read in record.all_reads():
+            if read.kind in _FILES:
+                files.add(places.path(read.name))
+            elif read.kind in _FOLDERS:
+                folders.add(places.path(read.name))
+            elif read.kind == "startup":
+                folders.add(places.path(read.name))
+                files.update(startup_files(places.path(read.name)))
+            elif read.kind == "program":
+                folders.update(_folders_before(places.path(read.state)))
+            elif read.kind in ("candidates", "among"):
+                folders.add(places.path(read.name.rpartition("//")[0]))
+            elif not _is_told_by_the_run(read):
+                return f"an export asks for {read.kind} {read.name}"
+        return files, folders
+
+    def change_since(self, comparison: Comparison) -> str | None:
+        """As ``change``, compared by another ``comparison``."""
+        record = self.record()
+        return comparison.first_change(record) if record else "an export without a record"
+
+
+def _is_told_by_the_run(read: Read) -> bool:
+    """Whether the environment, the machine, the search path or the absence of links says it, which every run compares."""
+    if read.kind == "variable":
+        return read.name not in TERMINAL
+    return read.kind in ("path", "place", "machine") or read.kind == "link" and not read.state.startswith("->")
+
+
+def _folders_before(program: str) -> list[str]:
+    """The folders of PATH up to the one where a program was found, in which another one may appear."""
+    folders = [os.path.abspath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    found = os.path.dirname(program)
+    return folders[: folders.index(found) + 1] if found in folders else folders
+
+
+def _node_at(path: str):
+    try:
+        return SCons.Node.FS.get_default_fs()._lookup(path, None, SCons.Node.FS.Entry, create=False)
+    except Exception:
+        # SCons has several errors for a path that it does not know, or knows as something else.
+        return None
+
+
+# ---- what only a run of a program tells, kept with the record of what it has read
+def keep_lines(path: Path, lines: bytes, record: Record) -> None:
+    """Keep ``lines`` at ``path``."""
+    write_files({path: lines + b"\0" + record.to_bytes()})
+
+
+def kept_lines(path: Path, comparison: Comparison) -> list[str] | None:
+    """The lines kept at ``path``; None where the program would not read the same again, or nothing is kept."""
+    try:
+        lines, _, record = path.read_bytes().partition(b"\0")
+    except OSError:
+        return None
+    found = Record.from_bytes(record)
+    held = found is not None and comparison.first_change(found) is None
+    return lines.decode(errors="replace").splitlines() if held else None
+
+
+# ---- kernels that only the run of their file tells
+NAMES_CALL = f"{__name__}:list_names"
+_NAMES, CASES = "names", ".cases"
+
+
+def list_names(path: str) -> dict[str, bytes]:
+    """The names of a Python file's kernels, one a line; runs the file, in a worker."""
+    from ..frontend.export_cutile import list_cases
+
+    return {_NAMES: "\n".join(list_cases(path)).encode()}
+
+
+@dataclass(frozen=True)
+class BuiltNames:
+    """The names of the kernels of a Python file whose table is built by code, kept at ``kept`` with what was read for it.
+
+    While that is as it was the file need not run to make the graph.
+    """
+
+    path: str
+    kept: Path
+    root: str
+
+    def find(self, comparison: Comparison) -> list[str] | None:
+        """The kept names; None where the file must run."""
+        return kept_lines(self.kept, comparison)
+
+    def ask(self, executor, timeout: float, keep: bool) -> list[str]:
+        """The names that a run of the file gives, which are kept unless ``keep`` says otherwise."""
+        run = lambda: executor.run(CALL, NAMES_CALL, self.root, self.path, timeout=timeout)
+        made = run_watched(run, self.path, self.root)
+        if keep:
+            keep_lines(self.kept, made.files[_NAMES], made.record)
+        return made.files[_NAMES].decode().splitlines()

@@ -1,0 +1,61 @@
+"""What tools and libraries hold, known by their stat: ptxas has 50 MB, and SCons reads it in every build that runs a step.
+
+A digest that an earlier build has taken is believed where the file's stat is what it was: size, inode, mode, times of
+modification and of change, in ns. The time of change cannot be set back, so that no edit goes unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import SCons.Script
+from SCons.Node.FS import File
+from SCons.Util import get_current_hash_algorithm_used
+
+from .fs_queries import ask, state_of
+from .sconscript_trace import READING
+
+_MARGIN = (
+    1.0  # seconds; a file that was changed so shortly before a run may be changed again within a tick of its clock
+)
+
+
+class Contents:
+    """The nodes of files that many artifacts read; ``known`` are the rows of an earlier run, by absolute path."""
+
+    def __init__(self, known: Mapping[str, list]):
+        self._known = known
+        self._nodes: dict[str, File] = {}
+
+    def file(self, env, path: str) -> File:
+        """The node of a file."""
+        node = env.fs.File(path)
+        self._nodes[node.get_abspath()] = node
+        with READING.aside():
+            self._believe(node)
+        return node
+
+    def _believe(self, node: File) -> None:
+        algorithm, csig, *state = self._known.get(node.get_abspath(), (None, None))
+        if algorithm != get_current_hash_algorithm_used() or node.has_builder():
+            return
+        # SCons keeps this stat, and steps compare it with what is there when they read the file.
+        found = node.stat()
+        if found is not None and state_of(found) == state:
+            node.get_ninfo().csig = csig
+
+    def rows(self) -> dict[str, list]:
+        """For a later run: how the digest was taken, the digest, and the stat from before the file was read."""
+        rows = {path: _row(node) or self._known.get(path) for path, node in self._nodes.items()}
+        return {path: row for path, row in rows.items() if row is not None}
+
+
+def _row(node: File) -> list | None:
+    csig, seen = getattr(node.get_ninfo(), "csig", None), node._memo.get("stat")
+    if csig is None or seen is None or node.has_builder():
+        return None
+    state = state_of(seen)
+    is_settled = max(state[:2]) / 1e9 < SCons.Script.start_time - _MARGIN
+    if not is_settled or ask("state", node.get_abspath()) != state:
+        return None
+    return [get_current_hash_algorithm_used(), csig, *state]

@@ -1,0 +1,103 @@
+"""Questions about the file system, and their answers in a form that can be kept and compared.
+
+A build script learns from a file's contents, and as well from whether it is there, what it is, when it was changed,
+what a folder holds and where a link leads. Each way of asking is a row of ``QUESTIONS``; None is the answer where the
+system gives none. The functions of ``os`` are taken here before ``reading.py`` puts its own in their places.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Callable
+from typing import Any
+
+from ...core.tracing.fs_probe import is_leaving
+
+real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readlink, os.access
+_listdir, _scandir = os.listdir, os.scandir
+_FILE = [stat.S_IFREG]
+
+
+def ask(how: str, path: str) -> Any:
+    """The answer to a question: ``how`` is a key of QUESTIONS, and a word more where that one takes one."""
+    name, _, more = how.partition(" ")
+    try:
+        return QUESTIONS[name](path, more)
+    except (OSError, ValueError):
+        return None
+
+
+def state_of(found: os.stat_result) -> list[int]:
+    """Everything of a stat that changes when the file does."""
+    return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode]
+
+
+def kind_of(found: os.stat_result) -> list[int]:
+    """Whether it is a file, a folder, a link, ..."""
+    return [stat.S_IFMT(found.st_mode)]
+
+
+def seen_of(found: os.stat_result) -> list[int]:
+    """A file's state, anything else's kind: a folder's times change with every build in it."""
+    return state_of(found) if stat.S_ISREG(found.st_mode) else kind_of(found)
+
+
+def is_same_kind(one: list | None, other: list | None) -> bool:
+    """Whether two answers, states or kinds, are of the same kind of file."""
+    return one is not None and other is not None and stat.S_IFMT(one[-1]) == stat.S_IFMT(other[-1])
+
+
+def _names(path: str) -> list[str]:
+    return sorted(name for name in _listdir(path) if not is_leaving(name))
+
+
+def match(path: str, pattern: str) -> list[tuple[str, bool]]:
+    """The names that SCons' Glob finds, which sees hidden files only where the pattern is for them, and whether each is of
+    a file and no link."""
+    with _scandir(path) as found:
+        plain = {entry.name: entry.is_file(follow_symlinks=False) for entry in found}
+    names = fnmatch.filter(plain, pattern)
+    return sorted((name, plain[name]) for name in names if pattern.startswith(".") or not name.startswith("."))
+
+
+def _glob(path: str, pattern: str) -> list[list]:
+    """As ``_entries``."""
+    found = [row for row in match(path, pattern) if not is_leaving(row[0])]
+    return [[name, _FILE, _FILE] if is_plain else _kinds(name, path) for name, is_plain in found]
+
+
+def _entries(path: str, _more: str) -> list[list]:
+    """The names with the kind of each, and of what it links to: what a scan of the folder tells of them."""
+    return [_kinds(name, path) for name in _names(path)]
+
+
+def _entry_states(path: str, _more: str) -> list[list]:
+    return _answers("link-state", "state", path)
+
+
+def _kinds(name: str, path: str) -> list:
+    inner = os.path.join(path, name)
+    return [name, ask("link-kind", inner), ask("kind", inner)]
+
+
+def _answers(first: str, second: str, path: str) -> list[list]:
+    names = [(name, os.path.join(path, name)) for name in _names(path)]
+    return [[name, ask(first, inner), ask(second, inner)] for name, inner in names]
+
+
+QUESTIONS: dict[str, Callable[[str, str], Any]] = {
+    "state": lambda path, _: state_of(real_stat(path)),
+    "link-state": lambda path, _: state_of(real_lstat(path)),
+    "kind": lambda path, _: kind_of(real_stat(path)),
+    "link-kind": lambda path, _: kind_of(real_lstat(path)),
+    "seen": lambda path, _: seen_of(real_stat(path)),
+    "link-seen": lambda path, _: seen_of(real_lstat(path)),
+    "target": lambda path, _: os.fsdecode(real_readlink(path)),
+    "access": lambda path, mode: real_access(path, int(mode)),
+    "names": lambda path, _: _names(path),
+    "glob": _glob,
+    "entries": _entries,
+    "entry-states": _entry_states,
+}

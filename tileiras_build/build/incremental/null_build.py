@@ -1,0 +1,423 @@
+"""A build with nothing to do, or little, without its graph: what the last build read or made is unchanged by stat.
+
+At the end of a build that succeeded a record is written of every file that it depends on or that it made (size, inode,
+mode, times of modification and of change, in ns), of every folder that the build scripts list, and of the command
+line, the environment and the interpreter. The next run compares them, before the graph is built, and is done if they
+all agree. The time of change cannot be set back, so that no edit goes unseen; what is compared was taken before the
+build read it, so that no edit during the build does. In any doubt there is no record, or it is not believed, and the
+build checks every node.
+
+Where only files have changed that belong to some kernels (their sources, what was read for them, their artifacts), the
+build makes and checks the nodes of those kernels (``partial.py``); the others stand by the record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import SCons.Node
+import SCons.Node.Alias
+import SCons.Node.FS
+import SCons.Node.Python
+import SCons.Script
+
+from ...core.code_digest import PACKAGE, installed
+from ...core.tracing.dependency_record import Comparison
+from ...core.tracing.fs_probe import Looking
+from ...core.tracing.machine_queries import FACTS
+from ...core.tracing.portable_paths import Places
+from ...pipeline.stages import believe_digests, known_digests
+from ..artifact_node import ArtifactFile, matches
+from ..watch import watch_message
+from . import build_record
+from .build_record import Files, Owners, Record, Whole
+from .fs_queries import QUESTIONS, ask, is_same_kind
+from .incremental_graph import Part, owners_of
+from .sconscript_purity import Code
+from .sconscript_trace import TERMINAL, Reading, file_state, folder_state, variable
+
+KEPT = 4  # records: as many command lines are remembered
+_TICK = 0.05  # seconds, more than the tick of the clock that stamps files
+_OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
+_FORMAT = (
+    "key",
+    "names",
+    "folders",
+    "variables",
+    "arguments",
+    "asked",
+    "digests",
+    "contents",
+    "whole",
+    "shared",
+    sorted(QUESTIONS),
+)
+_FILE_QUESTIONS = ("kind", "seen", "state")  # what the state of a file answers
+_DONE = (SCons.Node.up_to_date, SCons.Node.executed)
+
+
+class _Doubt(Exception):
+    """Why a run is not recorded: a path, or a few words."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``part``.
+
+    Neither: every node must be checked. ``contents`` are rows of ``Contents``, which hold in any case."""
+
+    names: list[str] | None = None
+    part: Part | None = None
+    contents: dict[str, list] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, when by the machine's
+    clock the last step ended (None: there was none).
+
+    ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all;
+    ``contents`` are rows of ``Contents``.
+    """
+
+    artifacts: list
+    visited: list
+    last_step: float | None
+    whole: Whole | None
+    part: Part | None
+    contents: dict[str, list]
+
+
+class Shortcut:
+    """The shortcut of one run, whose records lie in ``folder``."""
+
+    def __init__(self, reading: Reading, folder: Path):
+        self.reading, self.folder, self._code = reading, folder, Code()
+        with reading.aside():
+            self.key = None if _unusual_options() else _key()
+            reading.look_at_scripts()
+            for path in _code():
+                reading.add_file(path)
+            for name in installed().folders:
+                reading.add_folder(os.path.join(PACKAGE, name))
+
+    def _path(self, key: str) -> Path:
+        """The record of the command line with this key."""
+        return self.folder / f".up_to_date-{key[:16]}"
+
+    def compare(self) -> Standing:
+        """What has changed since the last build that this command line has made."""
+        if self.key is None or self.reading.doubt:
+            return Standing()
+        with self.reading.aside():
+            record = build_record.read(self._path(self.key))
+            if record is None or record.head["key"] != self.key:
+                return Standing()
+            contents = record.head["contents"]
+            if not self._is_current(record.head):
+                return Standing(contents=contents)
+            installed().note()
+            changed = record.changed()
+            if not changed:
+                return Standing(record.head["names"])
+            sources = record.sources_of(changed)
+            if sources is None:
+                return Standing(contents=contents)
+            # The record has the stat of all code, and what is in the folders of libraries.
+            believe_digests(record.head["digests"])
+            return Standing(part=Part(sources, record), contents=contents)
+
+    def _is_current(self, record: dict) -> bool:
+        """Whether a run would be asked the same, and see the same but for the contents of files."""
+        if record["arguments"] not in (None, _asked()):
+            return False
+        if any(variable(name) != value for name, value in record["variables"].items()):
+            return False
+        if any(folder_state(path) != state for path, state in record["folders"].items()):
+            return False
+        return all(ask(how, path) == answer for how, path, answer in record["asked"])
+
+    def tell(self) -> None:
+        """Tell who watches what the record says, where it is all that is looked at."""
+        if watch_message.is_listening() and self.key is not None:
+            record = build_record.read(self._path(self.key))
+            watch_message.tell((str(self.folder),), record.paths if record is not None else ())
+
+    def misses(self) -> bool:
+        """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""
+        if self.key is None or self.reading.doubt:
+            return False
+        with self.reading.aside():
+            return self._path(self.key).exists() or not self.folder.exists()
+
+    def keep(self, run: Run) -> str | None:
+        """Record a build that has just ended well; returns why not, if not."""
+        try:
+            key = self._check_run(run.visited)
+            if run.last_step is not None:
+                # A file that is written again within the clock's tick would keep its time.
+                time.sleep(max(0.0, run.last_step + _TICK - time.monotonic()))
+            names, made = _built_targets(), _made_paths(run.artifacts, run.visited)
+            # With libraries in variant directories only, nothing but the record lies there.
+            with suppress(OSError):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._check_folders(made.union(map(str, (self.folder, *self.folder.parents))))
+            files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
+            asked = list(self._current_answers(made, files, run.part))
+        except _Doubt as doubt:
+            return str(doubt)
+        head = {
+            "key": key,
+            "names": names,
+            "asked": asked,
+            "folders": self.reading.folders,
+            "variables": self.reading.variables,
+            "digests": known_digests(),
+            "contents": run.contents,
+            "arguments": _asked() if self._code.asks_command_line else None,
+        }
+        whole = None if self._code.asks_nodes else run.whole
+        owners = self._owners(run, whole) if whole is not None else {}
+        self._write(key, _record(head, files, owners, whole, run.part))
+        return None
+
+    def _owners(self, run: Run, whole: Whole) -> dict[str, set[str]]:
+        """The sources that files serve. Build scripts may do anything where a file is not there that they ask for."""
+        made = (node for node in run.artifacts if node.state in _DONE)
+        owners, asked = owners_of(made, self.reading.by_scripts), self.reading.asked_by_scripts
+        return {path: found for path, found in owners.items() if path in whole.sources or path not in asked}
+
+    def _check_run(self, visited: list) -> str:
+        """The key of this command line, if its run may be recorded."""
+        if self.reading.doubt:
+            raise _Doubt(self.reading.doubt)
+        if self.key is None:
+            raise _Doubt("an option that changes what scons does")
+        if self.reading.detected_tools and any(map(_is_made_by_tools, visited)):
+            raise _Doubt("files that are made by other tools")
+        # Where SCons looked for them, and what else it would find there, was not watched.
+        if any(_is_made(node) and not isinstance(node, ArtifactFile) and node.implicit for node in visited):
+            raise _Doubt("dependencies that SCons finds itself")
+        self._code = self.reading.code()
+        if self._code.doubt:
+            raise _Doubt(self._code.doubt)
+        return self.key
+
+    def _check_folders(self, made: set[str]) -> None:
+        """What is new in a folder must have been made by this build; the record is of the folder with it."""
+        for path, before in self.reading.folders.items():
+            names = folder_state(path)
+            changed = {os.path.join(path, name) for name in set(names).symmetric_difference(before)}
+            if changed - made:
+                raise _Doubt(min(changed - made))
+            self.reading.folders[path] = names
+
+    def _current_files(self, artifacts: list, visited: list) -> dict[str, tuple | None]:
+        """Path and state of every file; each is still what the build read or made."""
+        found: dict[str, tuple | None] = {}
+        for path, before in self.reading.files.items():
+            found[path] = file_state(path)
+            if found[path] != before:
+                raise _Doubt(path)
+        inputs = set(visited)
+        for node in artifacts:
+            if node.always_build:
+                raise _Doubt(str(node))
+            if node.state in _DONE:
+                inputs.update(node.sources, node.depends or ())
+                info = node.get_ninfo()
+                _note(found, node, lambda stat, info=info: matches(info, stat))
+        for node in inputs:
+            if not isinstance(node, ArtifactFile):
+                _note_input(found, node)
+        return found
+
+    def _current_reads(self, artifacts: list) -> dict[str, tuple | None]:
+        """Path and state of what exports have read, each still what it was when it was read."""
+        found: dict[str, tuple | None] = {}
+        exports = {node.reads for node in artifacts if node.reads is not None and node.state in _DONE}
+        for reads in exports:
+            if isinstance(inputs := reads.inputs(), str):
+                raise _Doubt(inputs)
+            files, folders = inputs
+            found |= {path: file_state(path) for path in files - found.keys()}
+            for folder in folders:
+                self.reading.add_folder(folder)
+        # After the states are taken: what changes from now on differs from them.
+        now = Comparison(Looking(Places(os.getcwd())))
+        if change := next(filter(None, (reads.change_since(now) for reads in exports)), None):
+            raise _Doubt(change)
+        return found
+
+    def _current_answers(self, made: set[str], files: Files, part: Part | None) -> Iterator[tuple]:
+        """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
+        unknown = {path for how, path in self.reading.asked if how in _FILE_QUESTIONS and files.get(path) is None}
+        recorded = part.record.present(unknown) if part is not None else set()
+        for (how, path), before in self.reading.asked.items():
+            now = ask(how, path)
+            # A node's stat tells scripts whether it is there.
+            if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
+                raise _Doubt(path)
+            if how not in _FILE_QUESTIONS or path in unknown and path not in recorded:
+                yield how, path, now
+
+    def _write(self, key: str, record: Record) -> None:
+        with suppress(Exception):
+            old = sorted(self.folder.glob(".up_to_date-*"), key=os.path.getmtime)
+            for path in [path for path in old if path != self._path(key)][: -KEPT + 1]:
+                path.unlink()
+            build_record.write(self._path(key), record)
+
+
+def _with_record(head: dict, part: Part) -> dict:
+    """What a run of a part has asked, and what the other kernels' sources made the whole run ask."""
+    before = part.record.head
+    asked = {(how, path): answer for how, path, answer in [*before["asked"], *head["asked"]]}
+    joined = {name: before[name] | head[name] for name in ("folders", "variables")}
+    return head | joined | {"asked": [(how, path, answer) for (how, path), answer in asked.items()]}
+
+
+def _record(head: dict, files: Files, owners: Owners, whole: Whole | None, part: Part | None) -> Record:
+    if part is None:
+        return build_record.record_of(head, files, owners, whole)
+    made = part.record.with_part(part.sources, _with_record(head, part), files, owners)
+    return made if whole is not None else replace(made, whole=None)
+
+
+def say_up_to_date(names: list[str]) -> None:
+    """What SCons says of each target that is up to date."""
+    if not SCons.Script.GetOption("silent"):
+        for name in names:
+            print(f"scons: `{name}' is up to date.")
+
+
+def _note(found: dict, node, is_right) -> None:
+    path = node.get_abspath()
+    try:
+        stat = os.stat(path)
+    except OSError:
+        raise _Doubt(path) from None
+    if not is_right(stat):
+        raise _Doubt(path)
+    found[path] = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode)
+
+
+def _note_input(found: dict, node) -> None:
+    """Add a node that is no artifact of ours: a source, or something else that the build script builds."""
+    if isinstance(node, (SCons.Node.Alias.Alias, SCons.Node.Python.Value)) and not node.always_build:
+        return
+    if not isinstance(node, SCons.Node.FS.File) or node.always_build:
+        raise _Doubt(str(node))
+    if node.has_builder():
+        info = node.get_ninfo()
+        _note(found, node, lambda stat: _as_scons_saw(info, stat))
+        return
+    # A node of a variant directory, or of a repository's, may have no file but another's, until it gets one.
+    real = node.rfile()
+    if real is not node:
+        found[node.get_abspath()] = None
+    # SCons keeps the stat that it took before it read the file; a new one would hide an edit during the build.
+    seen = real._memo.get("stat")
+    _note(found, real, lambda stat: seen is not None and _same_file(seen, stat))
+
+
+def _as_scons_saw(info, stat) -> bool:
+    """SCons' own records of other steps' files are in whole seconds."""
+    return getattr(info, "timestamp", None) == int(stat.st_mtime) and info.size == stat.st_size
+
+
+def _same_file(seen, stat) -> bool:
+    return (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino) == (
+        stat.st_mtime_ns,
+        stat.st_ctime_ns,
+        stat.st_size,
+        stat.st_ino,
+    )
+
+
+def _built_targets() -> list[str]:
+    """The names of the targets of this run."""
+    targets = list(SCons.Script.BUILD_TARGETS or SCons.Script.DEFAULT_TARGETS)
+    for target in targets:
+        node = target if isinstance(target, SCons.Node.Node) else _find(str(target))
+        if node is None or node.get_state() not in _DONE:
+            raise _Doubt(str(target))
+    if not targets:
+        raise _Doubt("no target")
+    return [str(target) for target in targets]
+
+
+def _find(name: str):
+    alias = SCons.Node.Alias.default_ans.lookup(name)
+    with suppress(Exception):
+        return alias or SCons.Node.FS.get_default_fs().Entry(name, create=False)
+    return None
+
+
+def _is_made(node) -> bool:
+    return isinstance(node, SCons.Node.FS.File) and node.has_builder()
+
+
+def _is_made_by_tools(node) -> bool:
+    """Whether compilers may make it that SCons has looked for on this machine."""
+    return _is_made(node) and any(name in (node.env or ()) for name in ("CC", "CXX", "LINK", "AR"))
+
+
+def _made_paths(artifacts: list, visited: list) -> set[str]:
+    """What the build makes: files, and the folders for them."""
+    made = {node.get_abspath() for node in visited if _is_made(node)}
+    for folder in {node.dir for node in artifacts}:
+        path = Path(folder.get_abspath())
+        made.update(map(str, (path, *path.parents)))
+    return made | {node.get_abspath() for node in artifacts}
+
+
+def _words() -> list[str]:
+    """The command line, after the words that SCons puts before it."""
+    return [*os.environ.get("SCONSFLAGS", "").split(), *sys.argv[1:]]
+
+
+def _asked() -> list[str]:
+    """What a build script may see of the command line, and the number of jobs that nobody has to name."""
+    return [*_words(), str(SCons.Script.GetOption("num_jobs"))]
+
+
+def _split_options() -> tuple[list[str], list[str]]:
+    """The command line without the number of jobs: options, and the rest."""
+    options: list[str] = []
+    rest: list[str] = []
+    arguments = iter(_words())
+    for argument in arguments:
+        if argument in ("-j", "--jobs"):
+            next(arguments, None)
+        elif not re.fullmatch(r"-j\d+|--jobs=\d+", argument):
+            (options if argument.startswith("-") else rest).append(argument)
+    return options, rest
+
+
+def _unusual_options() -> bool:
+    return not _OPTIONS.issuperset(_split_options()[0])
+
+
+def _key() -> str:
+    """A digest of what a run is asked, and by which environment and interpreter."""
+    environment = {name: value for name, value in os.environ.items() if name not in TERMINAL}
+    machine = [fact() for fact in FACTS.values()]
+    asked = [_FORMAT, _split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
+    return hashlib.sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()
+
+
+def _code() -> list[str]:
+    """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    package = [os.path.join(PACKAGE, path) for path in installed().files]
+    return [os.path.abspath(path) for path in (*modules, *package) if path]

@@ -1,0 +1,488 @@
+"""Watches what the build scripts look at while SCons reads them, so that a later run can tell whether it is unchanged.
+
+Python's audit events name every file that is opened, every folder that is listed and every file whose code is run, by
+whom ever; for functions that ask about files without an event (``os.stat`` and its like) others stand in while scripts
+are read, which note the answers (``asked.py``). What cannot be asked again (a program that is run, a connection, a file
+that is written) is a doubt, and so is a build script that does anything of its own before it imports this tool: that
+was not watched. What nobody can watch is found in the scripts' code (``sconscript_purity.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+import genericpath
+import importlib.util
+import os
+import pathlib
+import posixpath
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from types import CodeType, FrameType
+from typing import Any
+
+import SCons.Node
+import SCons.Node.FS
+import SCons.Script
+import SCons.Tool
+import SCons.Variables
+
+from ...core.code_digest import PACKAGE
+from ...core.tracing.fs_probe import is_leaving
+from ...core.tracing.fs_probe import stamp as file_state
+from ...core.tracing.ignored_env_vars import TERMINAL
+from .fs_queries import ask, kind_of, match, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
+from .sconscript_purity import Code, unwatched_start
+
+_DOUBTFUL = (
+    *("subprocess.", "socket.", "urllib.", "http.", "ftplib.", "sqlite3.", "pty.", "shutil.", "builtins.input"),
+    *("os.system", "os.exec", "os.fork", "os.spawn", "os.posix_spawn", "os.startfile", "os.getxattr", "os.listxattr"),
+    *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),
+    *("os.chmod", "os.chown", "os.utime", "os.setxattr", "os.removexattr"),
+)
+_ABILITIES = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks)
+_LISTINGS = ("os.listdir", "os.scandir")
+_WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_MARGIN = 0.05  # seconds; kernels stamp files with a clock that ticks every 1 to 10 ms
+_LIVING = ("/proc/", "/sys/")
+_IMPORTING = "<frozen importlib"
+
+_OWN = str(PACKAGE) + os.sep
+_SCONS = os.path.dirname(os.path.abspath(SCons.__file__)) + os.sep
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+_SCONS_TOOLS = os.path.dirname(SCons.Tool.__file__) + os.sep
+_SCRIPT_READER = os.path.join(os.path.dirname(SCons.Script.__file__), "SConscript.py")
+_READ_SCRIPT = sys.modules["SCons.Script.SConscript"]._SConscript.__code__
+_KIND_SCANS = ("os", "glob", "pathlib")  # modules that ask the entries of a folder for their kinds at most
+
+_FS = SCons.Node.FS
+_NODE_STATS = {_FS.LocalFS.stat.__code__, _FS.LocalFS.lstat.__code__}
+_DISK_CHECK, _GLOBS = _FS.do_diskcheck_match.__code__, {_FS.Dir._glob1.__code__, match.__code__}
+_VARIABLES = SCons.Variables.Variables.Update.__code__
+_PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
+# Functions of the standard library that tell no more of what they find than of what kind it is.
+_ASK_KIND = {
+    code
+    for owner, names in (
+        (genericpath, ("exists", "isfile", "isdir")),
+        (posixpath, ("lexists", "islink", "realpath", "_joinrealpath")),
+        (pathlib.Path, ("exists", "is_dir", "is_file", "is_symlink")),
+    )
+    for name in names
+    if isinstance(code := getattr(getattr(owner, name, None), "__code__", None), CodeType)
+}
+
+
+class Reading:
+    """What was looked at since this module was imported: ``files`` and ``folders`` with their state at that moment.
+
+    ``asked`` are the other questions, with their answers; ``variables`` those of the environment that no record's key
+    holds. ``doubt`` says what cannot be compared. ``detected_tools``: SCons has asked programs who they are, which can
+    matter to what the build script builds besides our library. ``is_begun``: SCons was reading build scripts. ``scripts`` are the sources of the user's code, and
+    ``by_scripts`` the files whose contents or state the build scripts have read themselves; of ``asked_by_scripts`` they
+    know whether they are there.
+    """
+
+    def __init__(self):
+        self.files: dict[str, tuple | None] = {}
+        self.folders: dict[str, list[str]] = {}
+        self.asked: dict[tuple[str, str], Any] = {}
+        self.variables: dict[str, str | None] = {}
+        self.scripts: set[str] = set()
+        self.by_scripts: set[str] = set()
+        self.asked_by_scripts: set[str] = set()
+        self.doubt: str | None = None
+        self.is_begun = False
+        self.detected_tools = False
+        self._watching = self._looking_up = self._for_kernels = False
+        self._own: set[str] = set()
+        self._replaced: list[tuple[object, str, Callable, Callable]] = []
+
+    def start(self) -> None:
+        """Watch from now on, if SCons is reading build scripts."""
+        running = _running_code()
+        if not running:
+            self.doubt = "no build script is being read"
+            return
+        self.doubt = next(filter(None, (unwatched_start(path, line) for path, line in running)), None)
+        self.scripts.update(path for path, _ in running)
+        # An environment that loads the tool may have loaded SCons' own before it.
+        self.detected_tools = any(
+            frame.f_code.co_filename == SCons.Tool.__file__ for frame in _frames(sys._getframe(1))
+        )
+        self._stand_in()
+        self.is_begun = self._watching = True
+        sys.addaudithook(self._hear)
+
+    def stop(self) -> None:
+        """The build scripts are read."""
+        self._watching = False
+        for owner, name, real, other in self._replaced:
+            setattr(owner, name, real)
+            for abilities in _ABILITIES:
+                abilities.discard(other)
+        self._replaced.clear()
+
+    @contextmanager
+    def looking_up(self):
+        """The tool itself looks for installed files: in the folders of ``sys.path`` and where the environment says."""
+        self._looking_up = True
+        for path in sys.path:
+            self.add_folder(os.path.abspath(path))
+        yield
+        self._looking_up = False
+
+    @contextmanager
+    def aside(self):
+        """What the tool does for itself, and no result depends on: it is not watched."""
+        watching, self._watching = self._watching, False
+        try:
+            yield
+        finally:
+            self._watching = watching
+
+    @contextmanager
+    def for_kernels(self):
+        """What the tool itself reads of sources, to know their kernels."""
+        self._for_kernels = True
+        yield
+        self._for_kernels = False
+
+    def look_at_scripts(self) -> None:
+        """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
+        for node in SCons.Node.SConscriptNodes:
+            for path in {node.get_abspath(), node.srcnode().get_abspath(), _script_of(node)}:
+                self.add_file(path)
+                self.add_folder(os.path.dirname(path))
+            state = self.files[_script_of(node)]
+            if state is None or max(state[:2]) / 1e9 > SCons.Script.start_time - _MARGIN:
+                self.doubt = f"{_script_of(node)} is newer than this run"
+        self._look_at_site_folders()
+
+    def code(self) -> Code:
+        """What the build scripts' own code, and the user's that they import, says of what was not watched."""
+        return Code.of(self.sources())
+
+    def sources(self) -> set[str]:
+        """The build scripts, and the user's own code that they import."""
+        return self.scripts.union(map(_script_of, SCons.Node.SConscriptNodes))
+
+    def add_file(self, path: str) -> None:
+        """Note the state of a file, before it is read."""
+        if not self._for_kernels:
+            self.by_scripts.add(path)
+        if path not in self.files:
+            self.files[path] = file_state(path)
+
+    def add_folder(self, path: str) -> None:
+        """Note what a folder holds."""
+        if path not in self.folders:
+            # Listing it is itself an event.
+            with self.aside():
+                self.folders[path] = folder_state(path)
+
+    def note(self, how: str, path: str, answer: object) -> None:
+        """Note the answer to a question; the first one counts."""
+        if not self._for_kernels:
+            (self.by_scripts if how == "state" else self.asked_by_scripts).add(path)
+        self.asked.setdefault((how, path), answer)
+
+    def _look_at_site_folders(self) -> None:
+        """What is in them SCons has run before the build script."""
+        top = SCons.Node.FS.get_default_fs().Top.get_abspath()
+        for folder in ("/usr/share/scons", os.path.expanduser("~/.scons"), top):
+            tools, code = (os.path.join(folder, "site_scons", name) for name in ("site_tools", "site_init.py"))
+            for path in (os.path.dirname(code), tools, code):
+                self.note("kind", path, ask("kind", path))
+            if self.asked["kind", code] is not None:
+                self.add_file(code)
+                self.scripts.add(code)
+                self.doubt = self.doubt or unwatched_start(code)
+
+    # ---- what there are events for
+
+    def _hear(self, event: str, arguments: tuple) -> None:
+        if not self._watching:
+            return
+        if event == "open":
+            self._opened(*arguments)
+        elif event in _LISTINGS:
+            self._listed(event, arguments[0], sys._getframe(1))
+        elif event == "exec":
+            self._run(arguments[0].co_filename, sys._getframe(1))
+        elif event == "import" and arguments[1]:
+            self._run(arguments[1], sys._getframe(1))
+        elif event.startswith(_DOUBTFUL) and not self._looking_up and not _is_about_compiled(arguments):
+            self._doubtful(event)
+
+    def _doubtful(self, event: str) -> None:
+        if _is_tool_detection():
+            self.detected_tools = True
+        else:
+            self.doubt = f"the build scripts use {event}"
+
+    def _opened(self, path, mode, flags) -> None:
+        name = _absolute(path)
+        if name.endswith(".pyc"):
+            name = _source_of(name)
+        # Records change with every build.
+        if name == os.devnull or is_leaving(os.path.basename(name)):
+            return
+        kind = ask("kind", name)
+        # A folder is opened for its lock; what it holds is asked for by listing it.
+        if kind == [stat.S_IFDIR]:
+            return
+        if flags & _WRITE_FLAGS and not _is_about_compiled((name,)):
+            self.doubt = f"the build scripts write {name}"
+        if kind is not None and not self._looking_up and _is_living(name):
+            self.doubt = f"the build scripts read {name}"
+        self.add_file(name)
+
+    def _listed(self, event: str, path, frame: FrameType) -> None:
+        if isinstance(path, int):
+            self.doubt = "the build scripts list an open folder"
+            return
+        name = _absolute(path or ".")
+        if _is_searching(frame):
+            self.add_folder(name)
+            return
+        how = _way_of_listing(event, frame)
+        if (how, name) not in self.asked:
+            # Asking is itself an event.
+            with self.aside():
+                self.note(how, name, ask(how, name))
+
+    def _run(self, path: str, frame: FrameType) -> None:
+        """Python code is run, or a library of C code loaded: by the user's code, or by what the tool needs."""
+        if frame.f_code is _VARIABLES:
+            path = frame.f_locals["filename"]
+        name = os.path.abspath(path)
+        if path.startswith("<") or _is_known(name):
+            return
+        importer = _importer(frame)
+        if importer.startswith(_OWN) or importer in self._own or self._looking_up:
+            self._own.add(name)
+        elif importer != _SCRIPT_READER:
+            self.scripts.add(name)
+
+    # ---- what there are none for
+
+    def _stand_in(self) -> None:
+        """Put functions that note what is asked in the places of those that Python has no events for."""
+        for name, real, heard in (
+            ("stat", real_stat, functools.partial(self._stated, "")),
+            ("lstat", real_lstat, functools.partial(self._stated, "link-")),
+            ("readlink", real_readlink, self._followed),
+            ("access", real_access, self._accessed),
+        ):
+            self._replace(os, name, self._noting(real, heard))
+        variables = type(os.environ)
+        self._replace(variables, "__getitem__", self._noting_variables(variables.__getitem__))
+
+    def _replace(self, owner: object, name: str, other: Callable) -> None:
+        real = getattr(owner, name)
+        for abilities in _ABILITIES:
+            if real in abilities:
+                abilities.add(other)
+        self._replaced.append((owner, name, real, other))
+        setattr(owner, name, other)
+
+    def _noting(self, real: Callable, heard: Callable) -> Callable:
+        @functools.wraps(real)
+        def asking(path, *arguments, **options):
+            # What is asked of an open file was asked of its path when it was opened.
+            if not self._watching or isinstance(path, int):
+                return real(path, *arguments, **options)
+            try:
+                answer = real(path, *arguments, **options)
+            except (OSError, ValueError):
+                heard(path, None, arguments, options, sys._getframe(1))
+                raise
+            heard(path, answer, arguments, options, sys._getframe(1))
+            return answer
+
+        return asking
+
+    def _stated(self, link: str, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
+        if options.get("dir_fd") is not None:
+            self.doubt = "the build scripts look at files from open folders"
+            return
+        if options.get("follow_symlinks") is False:
+            link = "link-"
+        while frame.f_code in _PATH_STATS and frame.f_back is not None:
+            frame = frame.f_back
+        if _is_searching(frame) and (found is None or stat.S_ISDIR(found.st_mode)):
+            self.add_folder(_absolute(path))
+            return
+        how = "seen" if frame.f_code in _NODE_STATS else "kind" if frame.f_code in _ASK_KIND else "state"
+        # Whether a folder is where a new node's file will be; the answer "nothing" is forgotten.
+        if how == "seen" and found is None and _is_disk_check(frame):
+            return
+        answer = None if found is None else _STATS[how](found)
+        self.note(link + how, _absolute(path), answer)
+
+    def _followed(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
+        if options:
+            self.doubt = "the build scripts look at files from open folders"
+        self.note("target", _absolute(path), None if found is None else os.fsdecode(found))
+
+    def _accessed(self, path, found, arguments: tuple, options: dict, frame: FrameType) -> None:
+        mode = arguments[0] if arguments else options.pop("mode", None)
+        if options or mode is None:
+            self.doubt = "the build scripts use options of os.access"
+        else:
+            self.note(f"access {int(mode)}", _absolute(path), found)
+
+    def _noting_variables(self, real: Callable) -> Callable:
+        def getitem(environment, name):
+            if self._watching and isinstance(name, (str, bytes)) and os.fsdecode(name) in TERMINAL:
+                self.variables.setdefault(os.fsdecode(name), variable(os.fsdecode(name)))
+            return real(environment, name)
+
+        return getitem
+
+
+_STATS: dict[str, Callable] = {"seen": seen_of, "kind": kind_of, "state": state_of}
+
+
+def variable(name: str) -> str | None:
+    """A variable of the environment, without its being noted."""
+    value = vars(os.environ)["_data"].get(os.fsencode(name))
+    return None if value is None else os.fsdecode(value)
+
+
+def folder_state(path: str) -> list[str]:
+    """The names in a folder, without those that builds leave there."""
+    return ask("names", path) or []
+
+
+def _is_about_compiled(arguments: tuple) -> bool:
+    """Whether Python keeps a module that it has compiled."""
+    return isinstance(arguments[0] if arguments else None, str) and "__pycache__" in arguments[0]
+
+
+def _absolute(path) -> str:
+    # An open descriptor has no path; it was opened once, with one.
+    return os.devnull if isinstance(path, int) else os.path.abspath(os.fsdecode(path))
+
+
+def _source_of(path: str) -> str:
+    """The source that a file of compiled code was made from: that is what is edited. The file itself without one."""
+    try:
+        source = importlib.util.source_from_cache(path)
+    except (NotImplementedError, ValueError):
+        return path
+    return source
+
+
+def _is_living(path: str) -> bool:
+    """Whether it is no plain file, or one that the kernel makes up when it is read: those change without a sign."""
+    found = real_stat(path)
+    return not stat.S_ISREG(found.st_mode) or found.st_dev in _living_devices() or path.startswith(_LIVING)
+
+
+@functools.cache
+def _living_devices() -> set[int]:
+    # Where nothing is mounted on them, folders of these names are of the disk.
+    return {real_stat(folder).st_dev for folder in _LIVING if ask("kind", folder)} - {real_stat("/").st_dev}
+
+
+def _way_of_listing(event: str, frame: FrameType) -> str:
+    """How a caller lists a folder: what it can learn from it."""
+    if frame.f_code in _GLOBS:
+        return f"glob {frame.f_locals['pattern']}"
+    if event == "os.listdir":
+        return "names"
+    # A scan gives entries, which can be asked for their whole state; Python's own functions ask for kinds only.
+    return "entries" if frame.f_globals.get("__name__") in _KIND_SCANS else "entry-states"
+
+
+def _is_searching(frame: FrameType) -> bool:
+    """Whether Python looks for modules and distributions: in a folder of them it looks for names."""
+    return frame.f_globals.get("__name__", "").startswith("importlib.")
+
+
+def _is_disk_check(frame: FrameType) -> bool:
+    callers = islice(_frames(frame.f_back), 4)
+    return any(caller.f_code is _DISK_CHECK for caller in callers)
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """``frame`` and those that have called it."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_known(path: str) -> bool:
+    """Whether a file is of the standard library, of SCons or of this package."""
+    if path.startswith((_OWN, _SCONS)):
+        return True
+    # Installed packages lie within the folder of the standard library.
+    return path.startswith(_STANDARD) and not any(part in path for part in _INSTALLED)
+
+
+def _importer(frame: FrameType | None) -> str:
+    """The file of the code that imports, or runs, what an event tells of."""
+    while frame is not None and frame.f_code.co_filename.startswith(_IMPORTING):
+        frame = frame.f_back
+    return "" if frame is None else os.path.abspath(frame.f_code.co_filename)
+
+
+def _is_tool_detection() -> bool:
+    """Whether SCons itself is looking for compilers, which it does for every environment with its default tools.
+
+    A tool of the user's own is called by SCons as well: what it runs it runs itself.
+    """
+    for frame in _frames(sys._getframe(1)):
+        path = os.path.abspath(frame.f_code.co_filename)
+        if path.startswith(_SCONS_TOOLS) and path != SCons.Tool.__file__:
+            return True
+        if not frame.f_code.co_filename.startswith("<") and not _is_known(path):
+            return False
+    return False
+
+
+def _script_of(node: SCons.Node.FS.File) -> str:
+    """The file that SCons reads for a build script: without a copy in a variant directory its source, maybe in a repository."""
+    return (node if node.rexists() else node.srcnode()).rfile().get_abspath()
+
+
+def _running_code() -> list[tuple[str, int]]:
+    """The user's files whose code is being run, and at which line: build scripts, what they import, and tools.
+
+    Nothing where no build script is being read; below the outermost one is who runs SCons.
+    """
+    scripts = set(map(_script_of, SCons.Node.SConscriptNodes))
+    found, running = [], 0
+    for frame in _frames(sys._getframe(1)):
+        path = os.path.abspath(frame.f_code.co_filename)
+        if not frame.f_code.co_filename.startswith("<") and not _is_known(path):
+            found.append((path, frame.f_lineno))
+        if path in scripts:
+            running = len(found)
+    return found[:running]
+
+
+@contextmanager
+def path_of_steps() -> Iterator[None]:
+    """Look for modules where steps do: SCons puts a build script's folder first only while it is read.
+
+    A worker that is started meanwhile keeps what ``sys.path`` is then.
+    """
+    reading = [frame for frame in _frames(sys._getframe(1)) if frame.f_code is _READ_SCRIPT]
+    before = sys.path
+    if reading:
+        # The outermost script is the first.
+        sys.path = list(reading[-1].f_locals.get("old_sys_path", before))
+    try:
+        yield
+    finally:
+        sys.path = before
+
+
+READING = Reading()
+READING.start()

@@ -1,0 +1,97 @@
+"""The files that a step reads: whether they stayed the same while it ran, and whether SCons' record names what was read.
+
+SCons takes the signature of a file when it decides whether to run a step. What is read, and what ptxas is when it is
+run, can be another file's by then. So a step is run again if something changed while it ran; and its record gets the
+contents that were read, or the next build would take the result for one of the contents before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from copy import copy
+
+import SCons.Node.FS
+from SCons.Util import hash_file_signature
+
+from ..core.errors import InvalidInput, Location
+from ..core.tracing.fs_probe import Stamp, stamp
+from .artifact_node import ArtifactFile, matches
+
+_REMEDY = "build again when nothing writes there"
+
+
+class StepInputs:
+    """The files that the step of a target reads, as they are now."""
+
+    def __init__(self, target: SCons.Node.Node):
+        files = [node for node in target.children() if isinstance(node, SCons.Node.FS.File)]
+        self._stamps: dict[SCons.Node.FS.File, Stamp | None] = {node: stamp(node.path) for node in files}
+
+    def first_change(self) -> str | None:
+        """A file that is no longer the one it was, if there is one."""
+        return next((node.path for node, before in self._stamps.items() if stamp(node.path) != before), None)
+
+    def note(self, targets: list) -> None:
+        """Let the records of ``targets`` name the contents that were read.
+
+        Raises InvalidInput[input-changed] where the file of another step is not what that step has made.
+        """
+        for node in self._stamps:
+            if _is_as_scons_saw(node):
+                continue
+            csig = hash_file_signature(node.path)
+            if csig == node.get_csig():
+                continue
+            if node.has_builder():
+                message = "this is not what the step that makes it has written"
+                raise InvalidInput("input-changed", message, location=Location(node.path), remedy=_REMEDY)
+            for target in targets:
+                _replace(target.get_binfo(), node, csig)
+
+
+def on_settled_inputs(targets: list, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+    """What ``make`` makes of the inputs of ``targets``; once more where one of them changed meanwhile.
+
+    Raises InvalidInput[input-changed] where one changed both times.
+    """
+    for _ in range(2):
+        inputs = StepInputs(targets[0])
+        files = make()
+        changed = inputs.first_change()
+        if changed is None:
+            inputs.note(targets)
+            return files
+    message = "the file changed while a step read it, and once more when the step ran again"
+    raise InvalidInput("input-changed", message, location=Location(changed), remedy=_REMEDY)
+
+
+def _is_as_scons_saw(node: SCons.Node.FS.File) -> bool:
+    """Whether the file is by its stat the one whose signature SCons has."""
+    try:
+        found = os.stat(node.path)
+    except OSError:
+        # The step itself has said what it needs.
+        return True
+    if isinstance(node, ArtifactFile):
+        return matches(node.get_ninfo(), found)
+    seen = node._memo.get("stat")
+    return seen is not None and _identity(seen) == _identity(found)
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _replace(record, node, csig: str) -> None:
+    """Put ``csig`` in the place of the node's signature in one target's record, and in no other's."""
+    parts = (
+        (record.bsources, record.bsourcesigs),
+        (record.bdepends, record.bdependsigs),
+        (record.bimplicit, record.bimplicitsigs),
+    )
+    for nodes, infos in parts:
+        for position, child in enumerate(nodes):
+            if child is node:
+                infos[position] = copy(infos[position])
+                infos[position].csig = csig

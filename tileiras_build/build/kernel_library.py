@@ -1,0 +1,452 @@
+"""``generate``: builders from the table of stages, and ``env.KernelLibrary``, which chains them.
+
+A library's nodes are, for each kernel, ``<build_dir>/tilebc/<kernel>.tilebc`` (where it is made from Python) and, for
+each target, ``<build_dir>/<sm>/<kernel>.<stage>`` of every later stage. Nodes are made with the fewest SCons calls that
+do it: at 1,000 kernels x 2 targets the graph has 13,000 of them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import SCons.Node.FS
+import SCons.Script
+from SCons.Builder import Builder
+
+from ..core.errors import InvalidInput, Location, TileirasError
+from ..frontend.kernel_case_table import REFERENCES, find_imports, is_helper, mentions, read_rows
+from ..pipeline.stages import STAGES, InputFile, Stage
+from ..target.targets import Target
+from ..workers.executor import Executor
+from .always_build import COMMANDS, REPORT, VERIFY, is_asked_for
+from .artifact_node import ArtifactFile, attach
+from .build_session import Build, changes_files, new_comparison
+from .decider import has_changed
+from .export_step import CASES, SUFFIX, BuiltNames, ExportAction
+from .fast_exit import leave_memory
+from .incremental.incremental_graph import LibraryAlias, LibraryNodes, library_alias, own_view
+from .incremental.null_build import Shortcut, Standing, say_up_to_date
+from .incremental.sconscript_trace import READING, path_of_steps
+from .libdevice_subsets import Cuts
+from .library_member import TILECPP, Kernel, stem
+from .parallel_jobs import use_all_cores
+from .per_kernel_options import Rows, check_files, check_options, settings_by_kernel
+from .progress import Step
+from .scons_variables import complete, fail
+from .sconsign_file import lock_folder
+from .select_executor import warm_up
+from .settings import DEFAULTS, Settings, is_explaining, is_pruning, read_settings
+from .stage_actions import StageAction, step_timeout
+from .step_timeline import BUILD
+
+if TYPE_CHECKING:
+    from .kernel_package import Packages
+    from .tilecpp_sources import TileCppFiles
+    from .verify_target import Verification
+
+_current: Build | None = None
+
+
+def exists(env) -> bool:
+    """SCons asks whether the tool can be used: it needs nothing but this package."""
+    return True
+
+
+def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None = None) -> None:
+    """Add the builders to ``env``: ``KernelLibrary``, and one per stage (``Tileaa``, ``Ptx``, ``Cubin``, …).
+
+    ``table`` replaces the stages (tests do); ``executor`` the local worker pool.
+    """
+    # The graph lives as long as SCons does: collecting it costs a fifth of a build that has nothing to do.
+    gc.disable()
+    # By default SCons takes a file of three days ago for unchanged where its time stamp is, even if it was set back.
+    SCons.Script.SetOption("max_drift", -1)
+    complete(env)
+    build = _build_of_this_run(env, executor)
+    env[BUILD] = build
+    env["PRINT_CMD_LINE_FUNC"] = build.progress.show
+    env.Decider(has_changed)
+    ArtifactFile.explaining = is_explaining(env)
+    chain = Chain(table, build)
+    env.AddMethod(chain.add_library, "KernelLibrary")
+    env.AddMethod(_usable_sources, "TileCpp")
+    env.AddMethod(chain.add_package, "KernelPackage")
+    for position, stage in enumerate(table[1:], 1):
+        env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
+
+
+def _build_of_this_run(env, executor: Executor | None) -> Build:
+    """One per process: environments share the workers and the counts. Ends SCons if there is nothing to do."""
+    global _current
+    if _current is None:
+        # The first to be registered is called last.
+        atexit.register(leave_memory)
+        use_all_cores()
+        if SCons.Script.GetOption("help"):
+            from .scons_help import help_text
+
+            SCons.Script.Help(help_text(env), append=True, local_only=True)
+        folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
+        shortcut = Shortcut(READING, folder)
+        # What is up to date says nothing of files that nothing is made from any more.
+        pruning = is_pruning(env)
+        standing = Standing() if pruning else shortcut.compare()
+        if standing.names is None and changes_files() and lock_folder(env.Dir("#").get_abspath()):
+            standing = Standing() if pruning else shortcut.compare()
+        if standing.names is not None:
+            say_up_to_date(standing.names)
+            shortcut.tell()
+            sys.exit(0)
+        _current = Build(shortcut, executor, pruning, standing)
+        _current.attach()
+        if executor is None and changes_files() and shortcut.misses():
+            with READING.aside():
+                warm_up(env)
+    return _current
+
+
+@dataclass
+class Rule:
+    """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
+
+    ``always`` are those of every artifact, ``asked`` finds those that one asks for. ``settings`` are kept alive: rules are found by their identity.
+    """
+
+    builder: object
+    always: list
+    asked: Callable | None
+    settings: Settings
+
+
+class Members:
+    """The kernels of one library: those that this run looks at, or all of them."""
+
+    def __init__(self, chain: Chain, env, name: str, nodes: list, sm: str | None, options: Rows):
+        self._chain, self._env, self._name, self._nodes, self._options = chain, env, name, nodes, options
+        self._read = lambda **given: read_settings(env, **{"sm": sm} | given)
+        self._settings = self._read()
+        self.folder = env.Dir(self._settings.build_dir).path
+        self._kernels: dict[str, list[Kernel]] = {}
+        self._last: dict[tuple[str, str], object] = {}
+        self._all: list | None = None
+        check_options(name, options)
+
+    def some(self) -> list | None:
+        """The last artifacts of the kernels that this run looks at; None where that must be all of them."""
+        if (part := self._chain.build.part) is None:
+            return None
+        some = [node for node in self._nodes if part.has(node)]
+        files = {stem(node, TILECPP) for node in self._nodes if _is_tilecpp(node)}
+        self._find_kernels(some, part.names_beside(self._nodes) | files)
+        names = {node.get_abspath(): [kernel.name for kernel in self._kernels[node.get_abspath()]] for node in some}
+        if not part.agrees(names):
+            return None
+        # The run of all has said which options are nobody's.
+        return self._chains(some, lambda error: None)
+
+    def all(self) -> list:
+        """The last artifacts of all kernels, in the order of the targets and, for each, of the sources."""
+        if self._all is None:
+            self._all = self._make_all()
+        return self._all
+
+    def _make_all(self) -> list:
+        build = self._chain.build
+        self._find_kernels(self._nodes, set())
+        last = self._chains(self._nodes, None if build.all_known else build.say_at_end)
+        kernels = [kernel for found in self._kernels.values() for kernel in found]
+        files = [stem(node, TILECPP) for node in self._nodes if _is_tilecpp(node)]
+        check_files(self._name, self._options, kernels, files)
+        by_path = {path: [kernel.name for kernel in kernels] for path, kernels in self._kernels.items()}
+        build.libraries.add(by_path, whole=all(node.srcnode() is node for node in self._nodes))
+        return last
+
+    def _find_kernels(self, nodes: list, taken: set[str]) -> None:
+        """Look into the files of ``nodes``; ``taken`` are the names of the library's other kernels."""
+        new = [node for node in nodes if node.get_abspath() not in self._kernels]
+        known = {kernel.name for kernels in self._kernels.values() for kernel in kernels}
+        with READING.for_kernels():
+            found = self._chain.kernels_of(self._env, new, self._settings, self._options, self._read, taken | known)
+        self._kernels |= {node.get_abspath(): kernels for node, kernels in zip(new, found, strict=True)}
+
+    def _chains(self, nodes: list, later: Callable | None) -> list:
+        kernels = [kernel for node in nodes for kernel in self._kernels[node.get_abspath()]]
+        self._chain.check_names(kernels, self._name, self.folder)
+        own = settings_by_kernel(self._name, kernels, self._options, self._read, later)
+        by_target = {target: None for kernel in kernels for target in own[kernel.name].targets}
+        last = [
+            self._last_of(kernel, target, own[kernel.name])
+            for target in by_target
+            for kernel in kernels
+            if target in own[kernel.name].targets
+        ]
+        self._chain.verify(self._env, kernels, own)
+        return last
+
+    def _last_of(self, kernel: Kernel, target: Target, own: Settings):
+        key = kernel.name, target.name
+        if key not in self._last:
+            self._last[key] = self._chain.add_target(self._env, kernel, target, own)
+        return self._last[key]
+
+
+class Chain:
+    """Makes the nodes of one table of stages."""
+
+    def __init__(self, table: tuple[Stage, ...], build: Build):
+        self.table, self.build = table, build
+        self._builders: dict[tuple, object] = {}
+        self._helpers: set[str] = set()  # files that have been named as helpers
+        self._cut_from: dict[tuple[str, str], list[str]] = {}
+
+    @cached_property
+    def files(self) -> TileCppFiles:
+        """The CUDA Tile C++ files of this chain's libraries."""
+        from .tilecpp_sources import TileCppFiles
+
+        return TileCppFiles(self.build, self._cached, new_comparison)
+
+    @cached_property
+    def _verification(self) -> Verification:
+        from .verify_target import Verification
+
+        return Verification(self.build)
+
+    @cached_property
+    def _packages(self) -> Packages:
+        from .kernel_package import Packages
+
+        return Packages(self)
+
+    def add_package(self, env, *arguments, **options):
+        """``env.KernelPackage``: see ``Packages.add``."""
+        return self._packages.add(env, *arguments, **options)
+
+    def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
+        """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
+
+        ``sources`` are ``.py`` files with a ``CASES`` table, CUDA Tile C++ (``.cu``) and ``.tilebc`` files, as names or nodes; ``sm`` defaults
+        to the environment's. ``kernels`` gives single ones options of their own: ``{"matmul_*": {"opt": 2}}``. Ends
+        SCons with one sentence where an option is wrong or two kernels share a name.
+        """
+        try:
+            return self._add_library(env, name, sources, sm, kernels or {})
+        except TileirasError as error:
+            fail(error)
+
+    def _add_library(self, env, name: str, sources: Iterable, sm: str | None, options: Mapping):
+        settings = read_settings(env, sm=sm)
+        self.build.build_dirs.append(env.Dir(settings.build_dir).path)
+        nodes = _nodes(env, sources)
+        members = Members(self, env, name, nodes, sm, options)
+        alias = library_alias(name, members.folder)
+        last = members.some() if isinstance(alias, LibraryAlias) else None
+        if last is None:
+            self.build.complete()
+            last = members.all()
+        if is_asked_for(COMMANDS):
+            from .compile_commands import add_commands
+
+            add_commands(env, settings.build_dir, last)
+        if is_asked_for(REPORT):
+            from .report_target import add_report
+
+            add_report(env, name, members.folder, last)
+        with own_view(alias):
+            made = LibraryNodes(env.Alias(alias, last), members.all)
+        if isinstance(alias, LibraryAlias) and self.build.part is not None:
+            self.build.leave(alias, members.all)
+        return made
+
+    def kernels_of(self, env, nodes, settings: Settings, options: Rows, read: Callable, taken: set[str]) -> list:
+        """The kernels of each file of ``nodes``; CUDA Tile C++ files are the last to be looked into.
+
+        ``taken`` are names of kernels and files that are not among them.
+        """
+        others = {node: self._kernels(env, node, settings) for node in nodes if not _is_tilecpp(node)}
+        taken = taken | {kernel.name for made in others.values() for kernel in made}
+        taken |= {stem(node, TILECPP) for node in nodes if node not in others}
+        return [
+            others[node] if node in others else self.files.kernels(env, node, options, taken, read) for node in nodes
+        ]
+
+    def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
+        first = self.table[0]
+        if node.name.endswith(first.suffix):
+            return [Kernel(stem(node, first.suffix), node, node, lambda target, settings: node)]
+        if not node.name.endswith(".py"):
+            message = f"a kernel library is made from .py, {TILECPP} and {first.suffix} files"
+            raise InvalidInput("library-source", message, location=Location(str(node)))
+        try:
+            if is_helper(path := node.srcnode().get_abspath()):
+                if not mentions(path, REFERENCES):
+                    self._say_helper(node, "no CASES table, so this is a module that kernels import")
+                return []
+        except TileirasError:
+            pass  # the step says what is wrong with it
+        return self._exported(env, node, settings)
+
+    def _say_helper(self, node, why: str) -> None:
+        if not SCons.Script.GetOption("silent") and str(node) not in self._helpers:
+            self._helpers.add(str(node))
+            print(f"scons: {node}: remark[export-helper]: {why}")
+
+    def _exported(self, env, node, settings: Settings) -> list[Kernel]:
+        """The kernels of a Python file, which one step exports."""
+        stage = self.table[0]
+        path = node.srcnode().get_abspath()
+        try:
+            names, imports = self._names_of(env, path, settings), find_imports(path)
+        except TileirasError:
+            # The same error is the file's own: it fails that step, and -k builds the others.
+            names, imports = self._last_names(node) or [Path(path).stem], []
+            self.build.all_known = False
+        if not names:
+            self._say_helper(node, "its CASES table is empty")
+            return []
+        builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
+        folder = env.Dir(f"{settings.build_dir}/{stage.name}")
+        made = [self.build.artifact(folder, name + stage.suffix) for name in names]
+        for name, bytecode in zip(names, made, strict=True):
+            if bytecode.has_builder() and bytecode.sources[0] is not node:
+                raise _same_name(name, bytecode.sources[0], node)
+        record = self.build.artifact(folder, names[0] + SUFFIX)
+        attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
+        self.build.remember_reads([*made, record], record.get_abspath())
+        self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
+        return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
+
+    def _last_names(self, node) -> list[str] | None:
+        """The kernels that a source had when the others were built by whose record this run goes."""
+        return self.build.part.whole.sources.get(node.get_abspath()) if self.build.part is not None else None
+
+    def _names_of(self, env, path: str, settings: Settings) -> list[str]:
+        """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
+        rows = read_rows(path)
+        if rows is not None:
+            return [row.name for row in rows]
+        root = env.Dir("#").get_abspath()
+        shown = os.path.relpath(path, root).replace(os.sep, "%")
+        kept = Path(root, settings.build_dir, self.table[0].name, f"{shown}{CASES}")
+        names = BuiltNames(path, kept, root)
+        with READING.aside(), path_of_steps():
+            # The record of the export, which reads the same, tells a later run whether they hold.
+            found = names.find(new_comparison())
+            return (
+                found if found is not None else names.ask(self.build.executor(env), step_timeout(env), changes_files())
+            )
+
+    def check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
+        """Kernels of a build folder share one name space."""
+        for kernel in kernels:
+            path = f"{folder}/{kernel.name}"
+            owner = self.build.owners.setdefault(path, str(kernel.origin))
+            if owner != str(kernel.origin):
+                raise _same_name(f"{kernel.name} of library {library}", owner, kernel.origin)
+
+    def add_target(self, env, kernel: Kernel, target, settings: Settings):
+        """The chain of one kernel for one target; returns the last artifact's node."""
+        folder = env.Dir(f"{settings.build_dir}/{target.name}")
+        node, previous = kernel.bytecode(target, settings), self.table[0]
+        for stage in self.table[1:]:
+            made = self._make(env, settings, target, previous, stage, node, folder, kernel.name)
+            node, previous = made[0], stage
+        return node
+
+    def _make(self, env, settings, target, previous: Stage, stage: Stage, node, folder, name: str):
+        rule = self._cached(
+            (stage.suffix, target.name, id(settings)),
+            lambda: self._rule(env, settings, target, previous, stage, folder),
+        )
+        made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_products)]
+        attach(env, rule.builder, made, node, rule.always, rule.asked)
+        manifest = made[1] if stage.side_products else None
+        self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)
+        return made
+
+    def verify(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:
+        """Steps that verify ``kernels``, where this run is asked for them."""
+        if is_asked_for(VERIFY):
+            self._verification.add(env, kernels, own, self.table)
+
+    def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
+        job = settings.job(target, stage)
+        always = [self.build.contents.file(env, getattr(job, file.option)) for file in stage.inputs if file.cut is None]
+        cuts = [self._cuts(env, settings, target, file, file.cut, folder) for file in stage.inputs if file.cut]
+        builder = Builder(
+            action=StageAction(previous, stage, job, self.build.executor, cuts),
+            suffix=stage.suffix,
+            src_suffix=previous.suffix,
+            **({"source_scanner": cuts[0].scanner()} if cuts else {}),
+        )
+        return Rule(builder, always, cuts[0].known if cuts else None, settings)
+
+    def _cuts(self, env, settings: Settings, target, file: InputFile, stage: Stage, folder) -> Cuts:
+        job = settings.job(target, stage)
+        files = self._cut_from.setdefault((folder.path, file.option), [])
+        path = getattr(job, file.option)
+        if path not in files:
+            files.append(path)
+            # The names of what is cut say which of them it is cut from.
+            self.build.libraries.divisible &= len(files) == 1
+        return Cuts(env, file, stage, job, folder, files.index(path))
+
+    def _cached(self, key: tuple, make: Callable):
+        if key not in self._builders:
+            self._builders[key] = make()
+        return self._builders[key]
+
+    def stage_method(self, previous: Stage, stage: Stage) -> Callable:
+        """``env.Ptx(source, sm="90")``: one stage of one file, beside the library's nodes."""
+
+        def build_stage(env, source, sm: str | None = None):
+            try:
+                settings = read_settings(env, sm=sm)
+                return [self._one(env, settings, target, previous, stage, source) for target in settings.targets]
+            except TileirasError as error:
+                fail(error)
+
+        build_stage.__doc__ = f"Make {stage.suffix} ({stage.description}) from a {previous.suffix} file."
+        return build_stage
+
+    def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
+        node = env.arg2nodes(source, env.fs.File)[0]
+        name = stem(node, previous.suffix)
+        folder = env.Dir(f"{settings.build_dir}/{target.name}")
+        return self._make(env, settings, target, previous, stage, node, folder, name)[0]
+
+
+def _usable_sources(env, sources: Iterable) -> list:
+    """``env.TileCpp``."""
+    from .tilecpp_step import usable_sources
+
+    return usable_sources(env, sources)
+
+
+def _nodes(env, sources: Iterable) -> list:
+    """The nodes of sources, which are names or nodes. To look into a list of nodes for others takes as long as to make them."""
+    if isinstance(sources, list) and all(isinstance(source, SCons.Node.Node) for source in sources):
+        return list(sources)
+    return env.arg2nodes([sources], env.fs.File)
+
+
+def _same_name(kernel: str, one: object, other: object) -> InvalidInput:
+    """Two files of a build folder give a kernel of one name."""
+    message = f"kernel {kernel} is made from {one} and from {other}"
+    return InvalidInput("library-name", message, remedy="rename one, or give the libraries their own build_dir")
+
+
+def _is_tilecpp(node) -> bool:
+    return node.name.endswith(TILECPP)
+
+
+def _exported_kernel(name: str, file, bytecode) -> Kernel:
+    return Kernel(name, bytecode, file, lambda target, settings: bytecode)

@@ -1,0 +1,123 @@
+"""What artifacts ask of a file that their next stage reads: a node for each request and target, shared by all who ask so.
+
+What a kernel calls of libdevice is known when its ``.ll`` is there. A scanner reads it then, and makes the node of what
+is cut for it, ``<build_dir>/<sm>/<digest of the request>.libdevice.bc``, unless another kernel has asked the same. In
+later builds SCons' record of an artifact names that file, and the file's own record what was asked, so that nothing
+needs to look into the ``.ll`` of an artifact that is current. Where nothing is built (``scons -n``) an ``.ll`` that is not there yet
+stands for one that asks: its PTX depends on the file itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from collections.abc import Callable, Iterable
+
+import SCons.Node
+import SCons.Script
+from SCons.Builder import Builder
+from SCons.Scanner import ScannerBase
+
+from ..pipeline.job import Job
+from ..pipeline.ll_to_ptx.libdevice_request import label_of
+from ..pipeline.stages import REQUEST, InputFile, Stage, load
+from .artifact_node import ArtifactFile, attach, recorded_signature
+from .progress import Step
+from .stage_actions import WorkerAction, because, stage_signature, step_timeout
+from .step_timeline import BUILD
+
+ASKED = "request"  # in the signature
+_DIGITS = 16
+_CURRENT = (SCons.Node.up_to_date, SCons.Node.executed)
+
+
+class CutAction(WorkerAction):
+    """Cuts from a file what a request asks for."""
+
+    def __init__(self, stage: Stage, request: bytes, job: Job, executor: Callable):
+        self.request, self.job = request, job
+        super().__init__(stage, executor, stage_signature(stage, job) | {ASKED: request.decode()})
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, target and what is cut."""
+        return f"{self.stage.name:7} {self.job.target.name:7} {label_of(self.request)}{because(target)}"
+
+    def call(self, executor, target, source, env) -> dict[str, bytes]:
+        """Run the stage on the request; the file's path is an option of the job."""
+        rows, path = (REQUEST, self.stage), source[0].path
+        names = (rows[0].suffix, rows[1].suffix)
+        timeout = step_timeout(env)
+        files = executor.run("tileiras_build.driver:lower", self.request, *names, self.job, path, rows, timeout=timeout)
+        return {target[0].name: files[self.stage.suffix]}
+
+
+class Cuts:
+    """The nodes of what one target's artifacts ask of one file, in ``folder``; ``stage`` makes what they ask for.
+
+    ``place`` tells files apart of which artifacts in one folder ask: the first has 0.
+    """
+
+    def __init__(self, env, file: InputFile, stage: Stage, job: Job, folder, place: int):
+        self.env, self.file, self.stage, self.job, self.folder = env, file, stage, job, folder
+        self._asks, self._source = load(file.asked_by), env[BUILD].contents.file(env, getattr(job, file.option))
+        self._place = place
+        self._nodes: dict[str, ArtifactFile] = {}
+
+    def scanner(self) -> ScannerBase:
+        """Finds the node as a dependency of those sources that ask for one."""
+        return ScannerBase(self._scan, name=self.file.option, skeys=None)
+
+    def known(self, names: Iterable[str]) -> list[ArtifactFile]:
+        """The nodes with these paths, of which the records of this folder tell what was asked."""
+        return [node for name in names if (node := self._known(name)) is not None]
+
+    def of(self, node) -> ArtifactFile | None:
+        """The node that the artifact ``node`` is made with, if its source has asked for one."""
+        found = (child for child in node.implicit or () if child.name.endswith(self.stage.suffix))
+        return next(found, None)
+
+    def _scan(self, node, env, path) -> list[ArtifactFile]:
+        if not _is_final(node):
+            node.scan_later = True
+            return []
+        if SCons.Script.GetOption("no_exec") and not os.path.exists(node.get_abspath()):
+            return [self._source]
+        request = self._request(node.get_abspath())
+        return [self._node(request)] if request else []
+
+    def _request(self, path: str) -> bytes:
+        try:
+            with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return self._asks(data)
+        except (OSError, ValueError):
+            # No such file, or an empty one.
+            return b""
+
+    def _known(self, path: str) -> ArtifactFile | None:
+        if path not in self._nodes:
+            signature = recorded_signature(self.folder, path.rpartition("/")[2]) or {}
+            if ASKED in signature:
+                self._node(signature[ASKED].encode())
+        return self._nodes.get(path)
+
+    def _node(self, request: bytes) -> ArtifactFile:
+        place = str(self._place).encode() if self._place else b""
+        name = hashlib.sha256(request + place).hexdigest()[:_DIGITS] + self.stage.suffix
+        node = self.folder.File(name) if name in self.folder.entries else self._make(name, request)
+        self._nodes[str(node)] = node
+        return node
+
+    def _make(self, name: str, request: bytes) -> ArtifactFile:
+        stage, build = self.stage, self.env[BUILD]
+        node = build.artifact(self.folder, name)
+        attach(self.env, Builder(action=CutAction(stage, request, self.job, build.executor)), [node], self._source)
+        build.progress.add(node, Step(stage.name, self.job.target.name, label_of(request)))
+        return node
+
+
+def _is_final(node) -> bool:
+    """Whether the file is there as this build leaves it; else SCons asks again when it is."""
+    if not isinstance(node, ArtifactFile) or not node.has_builder() or SCons.Script.GetOption("clean"):
+        return True
+    return node.get_state() in _CURRENT

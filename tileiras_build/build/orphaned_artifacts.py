@@ -1,0 +1,160 @@
+"""Files of kernels that no longer exist: a build names them, and ``scons prune=1`` removes them.
+
+A kernel that was removed or renamed leaves its artifacts in the build folder, where packages and people find them. A
+file is an orphan only if all of this holds:
+
+- no kernel of its name is in any library of this build folder, for any target: a target that is not asked for today
+  (``sm=90`` after ``sm=90,100``) keeps its files; of what was cut from libdevice, that none of these kernels asks for it;
+- SCons' records say that one of our steps has made it;
+- it is, by size and time of change or else by its contents, what that step made: whoever wrote another file in its
+  place keeps that.
+
+A build looks into the records that it has read anyway, those of the targets that it was asked for; only where there is
+an orphan, and to remove them, it reads those of the other targets.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import SCons.Node.FS
+import SCons.SConsign
+from SCons.Util.hashes import hash_file_signature
+
+from ..pipeline.stages import LIBDEVICE
+from .artifact_node import matches
+from .explain import parse_signature
+from .incremental.sconsign_format import Entries, look
+from .stage_actions import kernel_name
+
+SHOWN = 3  # files that are named
+REMEDY = "remove them with: scons prune=1"
+_KEPT = ("package",)  # steps whose files are named after a package
+
+
+@dataclass
+class _Folder:
+    """A build folder: the nodes of this run in it, and the folders in it whose records are read."""
+
+    artifacts: list
+    parts: dict[str, SCons.Node.FS.Dir] = field(default_factory=dict)
+
+    @cached_property
+    def kernels(self) -> set[str]:
+        """The names of the kernels that exist."""
+        parts = set(self.parts.values())
+        return {kernel_name(node) for node in self.artifacts if node.dir in parts}
+
+
+def find_orphans(folders: Iterable[str], artifacts: list, everywhere: bool = False) -> list[str]:
+    """The orphans in the build folders (paths as SCons has them), by path; ``artifacts`` are all nodes of this run."""
+    known = {folder: _Folder(artifacts) for folder in folders}
+    for part in {node.dir for node in artifacts}:
+        if part.up().path in known:
+            known[part.up().path].parts[part.path] = part
+    return sorted(path for place, folder in known.items() for path in _orphans_of(place, folder, everywhere))
+
+
+def _orphans_of(place: str, folder: _Folder, everywhere: bool) -> list[str]:
+    found: list[str] = []
+    for path, part in folder.parts.items():
+        entries = part.sconsign().entries
+        # Nearly always every file has its node, and that is all.
+        names = [name for name in _names(entries) if name not in part.entries]
+        found += _in_records(path, entries, names, folder)
+    if found or everywhere or not folder.parts:
+        for path, entries in _other_records(place, folder.parts.keys()):
+            found += _in_records(path, entries, _names(entries), folder)
+    return found
+
+
+def _other_records(place: str, read: Iterable[str]) -> Iterator[tuple[str, dict]]:
+    """The records of the folders in ``place`` that are not read yet."""
+    if SCons.SConsign.ForDirectory is not SCons.SConsign.DB:
+        # The build script has asked for a file of records in each folder.
+        return
+    database, _ = SCons.SConsign.Get_DataBase(SCons.Node.FS.get_default_fs().Top)
+    for part in list(database.keys()):
+        if os.path.dirname(part) == place and part not in read:
+            # A damaged one says nothing of any file.
+            with suppress(Exception):
+                yield part, pickle.loads(database[part])
+
+
+def _names(entries: dict) -> Iterable[str]:
+    return entries.names() if isinstance(entries, Entries) else entries
+
+
+def _in_records(part: str, entries: dict, names: Iterable[str], folder: _Folder) -> Iterator[str]:
+    unknown = [name for name in names if name.rpartition(".")[0] not in folder.kernels]
+    kept = _asked_for(entries, folder) if any(map(_is_cut, unknown)) else set()
+    for name in unknown:
+        entry, path = look(entries, name), os.path.join(part, name)
+        if name not in kept and entry is not None and _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
+            yield path
+
+
+def _is_cut(name: str) -> bool:
+    return name.endswith(LIBDEVICE.suffix)
+
+
+def _asked_for(entries: dict, folder: _Folder) -> set[str]:
+    """What the last steps of kernels that exist have asked for."""
+    entries_of_kernels = (look(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
+    builds = (getattr(entry, "binfo", None) for entry in entries_of_kernels)
+    return {os.path.basename(str(child)) for build in builds for child in getattr(build, "bimplicit", None) or ()}
+
+
+def _is_made_by_us(entry) -> bool:
+    """Whether the action that made the file was one of ``actions.py``, whose text is its signature."""
+    signature = parse_signature(str(getattr(getattr(entry, "binfo", None), "bact", "")))
+    return isinstance(signature, dict) and "code" in signature and signature.get("stage", _KEPT[0]) not in _KEPT
+
+
+def _is_as_made(path: str, recorded) -> bool:
+    try:
+        found = os.lstat(path)
+        if matches(recorded, found):
+            return True
+        # Copied, or put back by somebody; a link has a size of its own.
+        same_size = getattr(recorded, "size", None) == found.st_size and not os.path.islink(path)
+        return same_size and hash_file_signature(path) == getattr(recorded, "csig", None)
+    except OSError:
+        return False
+
+
+def describe(orphans: list[str]) -> str:
+    """One line: how many, the first of them, and what to do; "" where there are none."""
+    if not orphans:
+        return ""
+    more = ", ..." if len(orphans) > SHOWN else ""
+    return f"{_count(orphans)}: {', '.join(orphans[:SHOWN])}{more}; {REMEDY}"
+
+
+def remove_orphans(orphans: list[str]) -> str:
+    """Remove them, and folders that are empty then; what was done, a line each; "" where there was nothing to do."""
+    removed, lines = [], []
+    for path in orphans:
+        try:
+            os.unlink(path)
+            removed.append(path)
+        except OSError as error:
+            lines.append(f"cannot remove {path}: {error.strerror or error}")
+    for folder in {os.path.dirname(path) for path in removed}:
+        with suppress(OSError):
+            os.rmdir(folder)
+    return "\n".join([f"removed {_count(removed)}", *lines] if removed else lines)
+
+
+def _count(paths: list[str]) -> str:
+    files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+    kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths if not _is_cut(path)})
+    if not kernels:
+        return f"{files} that no kernel asks for any more"
+    whose = "a kernel that does" if kernels == 1 else f"{kernels} kernels that do"
+    return f"{files} of {whose} not exist any more"

@@ -1,0 +1,94 @@
+"""Options of single kernels: ``KernelLibrary(…, kernels={"matmul_*": {"sm": "90,100", "opt": 2}})``.
+
+A key is a kernel's name or a pattern of names (``fnmatch``); of several that match, later ones win, option by option. The
+kernels of a CUDA Tile C++ file are called by the file's name, all of them, or by what C++ calls each (``tilecpp_sources.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from ..core.errors import InvalidInput, nearest
+from .library_member import Kernel
+from .settings import DEFAULTS, Settings
+
+# Where a kernel lies, and how it is packed, is its library's matter.
+NAMES = tuple(name for name in DEFAULTS if name not in ("build_dir", "ptx", "prefix"))
+OF_FILES = ("nvcc", "nvcc_flags", "instantiate")  # what only whole CUDA Tile C++ files can have
+Rows = Mapping[str, Mapping[str, object]]
+
+
+def matching(rows: Rows, names: Sequence[str]) -> tuple[str, ...]:
+    """The keys that mean a kernel with these names, in their order."""
+    return tuple(key for key in rows if any(name == key or fnmatchcase(name, key) for name in names))
+
+
+def options_of(rows: Rows, keys: Iterable[str]) -> dict[str, object]:
+    """What the rows at ``keys`` say together."""
+    return {option: value for key in keys for option, value in rows[key].items()}
+
+
+def settings_by_kernel(
+    library: str,
+    kernels: Iterable[Kernel],
+    rows: Rows,
+    read: Callable[..., Settings],
+    later: Callable[[InvalidInput], None] | None = None,
+) -> dict[str, Settings]:
+    """The settings of each of ``kernels``, by name; ``read(**options)`` makes the library's own with some replaced.
+
+    Raises InvalidInput[library-pattern] for a pattern that matches no kernel; it is given to ``later`` where that is there,
+    for a library whose kernels are not all known.
+    """
+    known: dict[tuple, Settings] = {}
+    found, unused = {}, set(rows)
+    for kernel in kernels:
+        key = matching(rows, kernel.names) if rows else ()
+        unused.difference_update(key)
+        if key not in known:
+            known[key] = read(**options_of(rows, key))
+        found[kernel.name] = known[key]
+    if unused:
+        error = _unused(library, sorted(unused), list(found), later is not None)
+        if later is None:
+            raise error
+        later(error)
+    return found
+
+
+def _unused(library: str, patterns: list[str], known: list[str], incomplete: bool) -> InvalidInput:
+    message = f"no kernel of library {library} is called {' or '.join(patterns)}"
+    if incomplete:
+        message += ", of those that are known: the kernels of a file that failed are not"
+        return InvalidInput("library-pattern", message, remedy="correct that file first")
+    near = nearest(patterns[0], known)
+    meant = "" if near is None else f"did you mean {near}? "
+    return InvalidInput(
+        "library-pattern", message, remedy=f"{meant}name a kernel, or a pattern such as matmul_*, in kernels="
+    )
+
+
+def check_options(library: str, rows: Rows) -> None:
+    """Raise InvalidInput[library-option] for an option that no kernel can have."""
+    for pattern, options in rows.items():
+        if wrong := sorted(set(options) - set(NAMES)):
+            message = f"kernels {pattern} of library {library} are given {', '.join(wrong)}"
+            raise InvalidInput("library-option", message, remedy=f"use {', '.join(NAMES)}")
+
+
+def check_files(library: str, rows: Rows, kernels: Iterable[Kernel], files: Sequence[str]) -> None:
+    """Raise InvalidInput[library-option] for what nvcc is to be told of kernels that it does not compile by themselves.
+
+    ``files`` are the names of the library's CUDA Tile C++ files, without their ending.
+    """
+    asked = {pattern: [name for name in OF_FILES if name in options] for pattern, options in rows.items()}
+    idle = {pattern: names for pattern, names in asked.items() if names and not _match_any(pattern, files)}
+    named = {key for kernel in kernels for key in matching(rows, kernel.names)} if idle else set()
+    for pattern in idle.keys() & named:
+        message = f"kernels {pattern} of library {library} are given {', '.join(idle[pattern])}, which only whole .cu files have"
+        raise InvalidInput("library-option", message, remedy="give it by the name of a .cu file, without the ending")
+
+
+def _match_any(pattern: str, names: Iterable[str]) -> bool:
+    return any(matching({pattern: {}}, [name]) for name in names)

@@ -1,0 +1,232 @@
+"""What a build shows: a line per step with counts, and at the end the table of resources and the failures.
+
+On a terminal one line is updated in place, with percent and time to go; elsewhere (logs, CI) each step is a line. The last
+line says what to do next.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import SCons.Node
+import SCons.Node.Alias
+import SCons.Script
+
+from ..core.errors import TileirasError
+from ..core.terminal import RunningLine, coloured, first_place, is_terminal
+from ..reports.resource_usage import print_resources, read_manifest
+
+TABLE_LIMIT = 200  # rows; a longer table is left to `tileiras-build report`
+_CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node that the build makes: stage and kernel, and the target's name ("" for bytecode)."""
+
+    stage: str
+    target: str
+    kernel: str
+
+
+class Progress:
+    """Counts the steps of one SCons run. Its methods are called from SCons' worker threads.
+
+    ``whole`` is how many cubins there are where a run looks at some of them, else None.
+    """
+
+    def __init__(self, stream: TextIO = sys.stdout, whole: int | None = None):
+        self.stream, self.whole = stream, whole
+        self.steps: dict[SCons.Node.Node, Step] = {}
+        self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
+        self.done = self.settled_steps = 0
+        self._begun: set[SCons.Node.Node] = set()
+        self.running: dict[SCons.Node.Node, str] = {}
+        self._start = self._last = time.monotonic()
+        self._line = RunningLine(stream) if is_terminal(stream) else None
+        self._shown = self._ended = 0
+        self._lock = threading.RLock()
+
+    def add(self, node, step: Step, manifest=None) -> None:
+        """Count ``node`` as a step; ``manifest`` is the node of its launch manifest, if it has one."""
+        self.steps[node] = step
+        if manifest is not None:
+            self.manifests[node] = manifest
+
+    def evaluated(self, node) -> None:
+        """SCons looks at ``node``, to build it or to find it up to date."""
+        if node in self.steps:
+            with self._lock:
+                self.done += 1
+
+    def settled(self, node) -> None:
+        """``node`` is current, and SCons will not look at it."""
+        self.settled_steps += node in self.steps
+
+    def show(self, line: str, target, source, env) -> None:
+        """SCons' PRINT_CMD_LINE_FUNC: show that ``target`` is being built."""
+        with self._lock:
+            if not target or target[0] not in self.steps:
+                self.end_line()
+                self.stream.write(line + "\n")
+                return
+            self._begun.add(target[0])
+            self.running[target[0]] = " ".join(line.split())
+            if self._line is not None:
+                self._update(self._line)
+            else:
+                done, total = self._count()
+                self.stream.write(f"[{done:>{len(str(total))}}/{total}] {line}\n")
+                self.stream.flush()
+
+    def ended(self, node) -> None:
+        """The step that makes ``node`` has ended, well or not."""
+        with self._lock:
+            self._last = time.monotonic()
+            if self.running.pop(node, None) and self._line is not None:
+                self._update(self._line)
+
+    @property
+    def built(self) -> int:
+        """How many steps were begun."""
+        return len(self._begun)
+
+    @property
+    def last_step(self) -> float | None:
+        """When the last step ended, by the machine's clock; None where none was made."""
+        if not self.built:
+            return None
+        return time.monotonic() if self.running else self._last
+
+    def end_line(self) -> None:
+        """Take the line of the running steps away, so that other text starts in its place."""
+        with self._lock:
+            if self._line is not None:
+                self._line.clear()
+
+    def _count(self) -> tuple[int, int]:
+        """How many steps are done or begun, of how many: neither is ever less than it was."""
+        self._shown = max(self._shown, self.done + self.settled_steps)
+        return self._shown, len(self.steps)
+
+    def _update(self, line: RunningLine) -> None:
+        begun, total = self._count()
+        # SCons looks at a step before it begins: until then it counts as done.
+        self._ended = max(self._ended, begun - len(self.running))
+        line.update(self._ended, total, " | ".join(self.running.values()))
+
+    def summarize(self, failures: list, build_dir: str) -> None:
+        """Print the table of the cubins that are current, and what failed; nothing if nothing was built."""
+        self.end_line()
+        failed = [(self.steps[node], failure) for failure in failures if (node := _node(failure)) in self.steps]
+        if not self.built and not failed:
+            return
+        lost = {(step.target, step.kernel) for step, _ in failed}
+        self._print_table(lost, build_dir)
+        if failed:
+            self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
+            for step, failure in failed:
+                self._print_failure(step, str(failure.errstr))
+        seconds, made = time.monotonic() - self._start, len(self._begun.difference(map(_node, failures)))
+        self.stream.write(f"\n{_count(made, 'step')} made in {seconds:.1f} s; {next_step(failures)}\n")
+
+    def _print_failure(self, step: Step, text: str) -> None:
+        """What failed, and below it all that was said of it."""
+        said = "\n".join(f"  {line}" for line in text.splitlines())
+        self.stream.write(
+            coloured(f"{step.kernel} {step.target} {step.stage}:".replace("  ", " ") + f"\n{said}\n", self.stream)
+        )
+
+    def lost_nodes(self, failures: list) -> set:
+        """The nodes of steps that have failed, or were not made because others have."""
+        failed = {_node(failure) for failure in failures}
+        return failed | {node for node in self.steps if node.get_state() == SCons.Node.failed}
+
+    def add_line(self, text: str) -> None:
+        """Print ``text`` below everything, unless it is empty."""
+        if text:
+            self.end_line()
+            self.stream.write(f"\n{text}\n")
+
+    def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
+        """Of all cubins, or in a large library of those that this run has built."""
+        current = [node for node in self._current() if self._place(node) not in lost]
+        count = len(current) if self.whole is None else self.whole - len(lost)
+        many = count > TABLE_LIMIT
+        shown = [node for node in current if node.get_state() == SCons.Node.executed] if many else current
+        if len(shown) <= TABLE_LIMIT:
+            self._print_rows(shown)
+        if many:
+            self.stream.write(f"\n{_count(count, 'cubin')}; see: tileiras-build report {build_dir}\n")
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many cubins to show them all."""
+        return self.current_cubins() > TABLE_LIMIT
+
+    def current_cubins(self) -> int:
+        """How many cubins are current."""
+        return len(self._current())
+
+    def _current(self) -> list:
+        return [node for node in self.manifests if node.get_state() in _CURRENT]
+
+    def _place(self, node) -> tuple[str, str]:
+        step = self.steps[node]
+        return step.target, step.kernel
+
+    def _print_rows(self, nodes: list) -> None:
+        rows, unreadable = [], 0
+        for node in nodes:
+            try:
+                rows += read_manifest(Path(self.manifests[node].path))
+            except TileirasError:
+                unreadable += 1
+        if rows:
+            self.stream.write("\n")
+            print_resources(rows, self.stream)
+        if unreadable:
+            self.stream.write(f"{_count(unreadable, 'launch manifest')} cannot be read\n")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _node(failure):
+    """The first target of a BuildError, whose ``node`` is a node or a list of them."""
+    return failure.node[0] if isinstance(failure.node, (list, tuple)) else failure.node
+
+
+def next_step(failures: list) -> str:
+    """What to do now, in half a sentence."""
+    option, asked = SCons.Script.GetOption, set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
+    if failures:
+        place = first_place("\n".join(str(failure.errstr) for failure in failures))
+        rest = "" if option("keep_going") or len(failures) > 1 else "; scons -k makes what can be made"
+        return f"next: {f'correct {place}' if place else 'correct what is said above'} and run scons again{rest}"
+    aliases = SCons.Node.Alias.default_ans
+    left = [name for name in ("verify", "package") if name not in asked and (name == "verify" or aliases.lookup(name))]
+    return f"next: scons {left[0]}" if left else "next: scons report"
+
+
+class BelowLine:
+    """A stream that ends the updated line first: SCons and others print through it."""
+
+    def __init__(self, stream: TextIO, before: Callable[[], None]):
+        self._stream, self._before = stream, before
+
+    def write(self, text: str) -> int:
+        """Write ``text`` in the place of the progress line, which comes back below it."""
+        self._before()
+        self._stream.write(coloured(text, self._stream))
+        return len(text)
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)

@@ -1,0 +1,88 @@
+"""Writes a new project: the files of one kind of source, with its name in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from keyword import iskeyword
+from pathlib import Path
+
+from ...core.errors import InvalidInput, Location
+from ...core.file_io import write_files
+
+_TEMPLATES = Path(__file__).parent
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a project's kernels are written in: its files (path and template), and what the README says of them."""
+
+    files: dict[str, str]
+    words: dict[str, str]
+
+
+CUTILE, TILECPP = "cutile", "tilecpp"
+_COMMON = {"SConstruct": "SConstruct", "README.md": "readme", ".gitignore": "gitignore"}
+KINDS = {
+    CUTILE: Kind(
+        {
+            "kernels/softmax.py": "cutile_softmax",
+            "kernels/_rows.py": "cutile_rows",
+            "tests/test_kernels.py": "cutile_tests",
+        },
+        {
+            "sources": "kernels/[!_]*.py",
+            "requirements": "tileiras-build cuda-tile pytest",
+            "kernel": "kernels/softmax.py",
+            "reference": "its table `CASES`",
+            "helper": "`kernels/_rows.py` is a module that kernels import.",
+        },
+    ),
+    TILECPP: Kind(
+        {
+            "kernels/scale.cu": "tilecpp_scale",
+            "kernels/tiles.h": "tilecpp_tiles",
+            "kernels/scale.py": "tilecpp_reference",
+            "tests/test_kernels.py": "tilecpp_tests",
+        },
+        {
+            "sources": "kernels/*.cu",
+            "requirements": "'tileiras-build[tilecpp]' pytest",
+            "kernel": "kernels/scale.cu",
+            "reference": "the table `REFERENCES` of `kernels/scale.py` beside it",
+            "helper": "`kernels/tiles.h` is a header that kernels include. nvcc needs g++ or clang++.",
+        },
+    ),
+}
+
+
+def write_project(folder: Path, kind: str) -> list[Path]:
+    """Write the files of a project of ``kind`` into ``folder`` (made if missing); their paths.
+
+    The project and its package are called as the folder is. Raises InvalidInput[init-name] where that is no name of a
+    project, [init-exists] where one of the files is there already; then nothing is written.
+    """
+    name = folder.resolve().name
+    package = re.sub(r"[.-]", "_", name)
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} is not the name of a project"
+        remedy = "name a folder of letters, digits, _, - and ., a letter first: tileiras-build init my_kernels"
+        raise InvalidInput("init-name", message, remedy=remedy)
+    if iskeyword(package):
+        message = f"{name!r} is a word of Python's, and no package can be imported by it"
+        raise InvalidInput("init-name", message, remedy="name the folder otherwise")
+    words = KINDS[kind].words | {"package": package}
+    files = {folder / path: _filled(template, words) for path, template in (_COMMON | KINDS[kind].files).items()}
+    if there := [path for path in files if path.exists()]:
+        message = f"{', '.join(str(path.relative_to(folder)) for path in there)}: already there, and not overwritten"
+        raise InvalidInput("init-exists", message, location=Location(str(folder)), remedy="name a folder of its own")
+    write_files({path: text.encode() for path, text in files.items()})
+    return list(files)
+
+
+def _filled(template: str, words: dict[str, str]) -> str:
+    text = (_TEMPLATES / f"{template}.template").read_text()
+    for word, meaning in words.items():
+        text = text.replace(f"@{word}@", meaning)
+    return text

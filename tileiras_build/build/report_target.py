@@ -1,0 +1,110 @@
+"""``scons report``: builds the libraries, then writes the HTML page of all of them into the first one's build folder.
+
+A build that makes no report does not wait for the imports of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import SCons.Node
+
+from ..config.build_options import yes_no
+from ..core.errors import TileirasError
+from ..reports.report_paths import page_path
+from .always_build import REPORT, AlwaysAction
+from .stage_actions import kernel_name
+from .step_timeline import BUILD, keep_timeline
+
+CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
+_BYTECODE = ".tilebc"
+
+
+@dataclass
+class Part:
+    """One library: its name, its build folder and the last artifacts of its kernels."""
+
+    name: str
+    folder: str
+    last: list = field(default_factory=list)
+
+    @property
+    def bytecode(self) -> dict[str, str]:
+        """The path of each kernel's bytecode by "GPU/name"."""
+        return {f"{node.dir.name}/{kernel_name(node)}": _bytecode_of(node).path for node in self.last}
+
+
+class ReportAction(AlwaysAction):
+    """Writes the page of the libraries ``parts``."""
+
+    alias = REPORT
+
+    def __init__(self, folder: str):
+        self.folder = folder
+        self.parts: list[Part] = []
+        super().__init__()
+
+    def write(self, path: str, env) -> None:
+        """Write the page; it shows the build that ends with it."""
+        build = env[BUILD]
+        keep_timeline(build.recorder, build.progress.steps, self.folder, jobs := env.GetOption("num_jobs"))
+        self._write(path, env, jobs=jobs)
+
+    def write_rest(self, path: str, env, lost: set) -> str:
+        """Write the page of the kernels that are there, and return what is missing; "" where the page is whole."""
+        last = [node for part in self.parts for node in part.last]
+        missing = [node for node in last if node in lost or node.get_state() not in CURRENT]
+        if not missing:
+            return ""
+        try:
+            self._write(path, env, {Path(node.path) for node in missing})
+        except TileirasError as error:
+            return str(error)
+        return f"{path} is without {shown(missing)}"
+
+    def _write(self, path: str, env, without: Collection[Path] = (), jobs: int = 1) -> None:
+        from ..reports.collect_rows import Problems
+        from ..reports.html_report import Form, write_report
+        from ..reports.project_libraries import Library, write_project
+
+        libraries = [Library(part.name, part.folder, part.bytecode) for part in self.parts]
+        write_project(Path(self.folder), libraries)
+        form = Form(yes_no("pages", env["pages"]), str(env["keep"]) or None, jobs)
+        problems = Problems(None, yes_no("estimate", env["estimate"]))
+        write_report(Path(self.folder), Path(path), without, problems=problems, form=form)
+
+
+def _bytecode_of(node):
+    """The bytecode that an artifact is made from."""
+    while not node.name.endswith(_BYTECODE) and node.has_builder():
+        node = node.sources[0]
+    return node
+
+
+def shown(nodes: Iterable) -> str:
+    """Kernels that are missing, with the targets that they are missing for."""
+    kernels: dict[str, list[str]] = {}
+    for node in nodes:
+        kernels.setdefault(kernel_name(node), []).append(node.dir.name)
+    return ", ".join(f"{kernel} ({', '.join(targets)})" for kernel, targets in kernels.items())
+
+
+def add_report(env, name: str, folder: str, last: list) -> None:
+    """Let ``scons report`` write the page once the artifacts ``last`` of a library are there too; with -k of those that are."""
+    build = env[BUILD]
+    node = env.fs.File(f"#{page_path(Path(build.build_dirs[0]))}")
+    if not node.has_builder():
+        _add_page(env, node, build.build_dirs[0])
+    node.builder.action.parts.append(Part(name, folder, list(last)))
+    env.Depends(node, last)
+
+
+def _add_page(env, node, folder: str) -> None:
+    action = ReportAction(folder)
+    env.Alias(ReportAction.alias, env.Command(node, [], action))
+    env[BUILD].rest.append(lambda lost: action.write_rest(node.path, env, lost))
+    env.AlwaysBuild(node)
+    # SCons would delete the page before it writes it: a page that cannot be written leaves the old one.
+    env.Precious(node)

@@ -1,0 +1,51 @@
+"""What ``scons -h`` says: every option with its value and where that comes from, and what can be built."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+import SCons.Script
+from SCons.Variables import Variables
+
+from ..config.pyproject_table import FILE_NAME
+from .parallel_jobs import said_of_jobs
+from .scons_variables import known_variables, project_defaults
+
+TARGETS = (
+    ("(nothing)", "what the project builds by default"),
+    ("verify", "compare every kernel with the interpreter and with its author's reference"),
+    ("report", "a page of the build: registers, shared memory, spills, what has changed"),
+    ("package", "the packages of the project; install puts them into prefix="),
+    ("commands", "compile_commands.json: the command of every step"),
+)
+_INDENT = " " * 14
+
+
+def help_text(env) -> str:
+    """The text for an environment and all options of the run, each once."""
+    lines = ["", "scons [name=value ...] [target ...]", "", "options, with their value and where it comes from:", ""]
+    seen: set[str] = set()
+    for variables in known_variables():
+        for option in variables.options:
+            if option.key not in seen:
+                seen.add(option.key)
+                lines += _option(env, variables, option)
+    lines += [f"  {'-j N':11} {said_of_jobs()}", f"{_INDENT}steps that run at once", ""]
+    lines += [f"Defaults of a project are the keys of [tool.tileiras] in its {FILE_NAME}.", "", "targets:", ""]
+    lines += [f"  {name:11} {what}" for name, what in TARGETS]
+    return "\n".join([*lines, "", ""])
+
+
+def _option(env, variables: Variables, option) -> Iterator[str]:
+    value = env.get(option.key, option.default)
+    yield f"  {option.key:11} {value if str(value) else '(empty)'}  [{_origin(variables, option, value)}]"
+    yield textwrap.fill(str(option.help), 100, initial_indent=_INDENT, subsequent_indent=_INDENT)
+
+
+def _origin(variables: Variables, option, value: object) -> str:
+    if SCons.Script.ARGUMENTS.get(option.key) == value:
+        return "command line"
+    if value != option.default:
+        return "SConstruct"
+    return FILE_NAME if option.key in project_defaults() else "default"

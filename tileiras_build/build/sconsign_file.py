@@ -1,0 +1,115 @@
+"""SCons' records (``.sconsign.dblite``): one build at a time, written now and then, a full disk said in one sentence.
+
+SCons writes its records once, at its end. A build that is killed would leave none, and the next one would make
+everything again; two builds in one folder would each write what they know over what the other knows.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import SCons.Node.FS
+import SCons.SConsign
+import SCons.Script.Main
+
+from ..core.errors import InvalidInput
+from ..core.file_io import write_fault
+from .incremental import sconsign_format
+
+INTERVAL = 60.0  # seconds between two writes while steps are being built
+LEAST_SHARE = 20.0  # a write that takes a second is followed by at least as many without one
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ELSEWHERE = (
+    "build where you may write, in a copy of this folder for example, or say where with build_dir= and in the SConstruct "
+    "SConsignFile('/tmp/records')"
+)
+
+_lock: int | None = None  # the open folder; the lock is the process's, and ends with it
+
+
+def lock_folder(folder: str) -> bool:
+    """Wait until no other build runs in ``folder``; True if there was one. Held until this process ends, however."""
+    global _lock
+    if _lock is not None:
+        return False
+    _lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("scons: another build is running in this folder; waiting for its end", file=sys.stderr)
+    except OSError:
+        # A file system without locks: there nobody can tell.
+        return False
+    else:
+        return False
+    fcntl.flock(_lock, fcntl.LOCK_EX)
+    return True
+
+
+def open_records() -> None:
+    """Let SCons open them now: later it does so in a thread, which an error ends. Raises InvalidInput[records-write]."""
+    try:
+        SCons.SConsign.Get_DataBase(SCons.Node.FS.get_default_fs().Top)
+    except OSError as error:
+        raise _failure(error) from None
+
+
+class Records:
+    """Writes the records of one run: every now and then, and at its end."""
+
+    def __init__(self, interval: float | None = None, clock: Callable[[], float] = time.monotonic):
+        self._interval, self._clock = INTERVAL if interval is None else interval, clock
+        self._next = clock() + self._interval
+        self._write_at_end = SCons.SConsign.write
+
+    def attach(self) -> None:
+        """Take the place of SCons' own write at its end."""
+        sconsign_format.use()
+        SCons.SConsign.write = self.finish
+
+    def step(self) -> None:
+        """A step begins: write what is known, if that is due. Called where SCons changes its graph, by one thread."""
+        start = self._clock()
+        if start < self._next:
+            return
+        _try(_write_now)
+        now = self._clock()
+        self._next = now + max(self._interval, LEAST_SHARE * (now - start))
+
+    def finish(self) -> None:
+        """Write the records; a disk that is full fails the build, and the next one builds again what is not known."""
+        sconsign_format.use()
+        problem = _try(self._write_at_end)
+        if problem:
+            print(f"scons: *** {problem}", file=sys.stderr)
+            for database in SCons.SConsign.DB_sync_list:
+                # Else it tries again when it is collected, with a stack trace.
+                database._needs_sync = False
+            SCons.Script.Main.exit_status = SCons.Script.Main.this_build_status = 2
+
+
+def _write_now() -> None:
+    sconsign_format.use()
+    for folder in SCons.SConsign.sig_files:
+        folder.write(sync=0)
+    for database in SCons.SConsign.DB_sync_list:
+        database.sync()
+
+
+def _try(write: Callable[[], None]) -> InvalidInput | None:
+    try:
+        write()
+    except OSError as error:
+        return _failure(error)
+    return None
+
+
+def _failure(error: OSError) -> InvalidInput:
+    room = "make room: the next build makes again what this one could not record"
+    remedy = room if error.errno in _FULL else _ELSEWHERE
+    return InvalidInput("records-write", f"cannot write the records of this build: {write_fault(error)}", remedy=remedy)

@@ -1,0 +1,82 @@
+"""Where the steps of a build run: the executor that ``executor=`` names, behind the cache that ``cache=`` names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+import SCons.Script
+
+from ..config.build_options import LOCAL, check_executor, yes_no
+from ..core.cpu_count import cores
+from ..core.errors import InvalidInput
+from ..core.system_limits import said_of_start
+from ..workers.executor import Executor, make_executor
+from ..workers.server.client import IMAGE, is_wanted
+
+MIB = 1 << 20
+
+
+def start_executor(env) -> Executor:
+    """The executor of a build, from the options of ``env`` and of SCons; raises InvalidInput."""
+    option = SCons.Script.GetOption
+    place = str(env.get("cache", ""))
+    if not place or option("cache_disable"):
+        return _start(env)
+    from ..workers.executor.cache import BuildCache, open_store
+    from .caching_executor import CachingExecutor
+
+    store = open_store(place, env.Dir("#").get_abspath())
+    cache = BuildCache(store, readonly=bool(option("cache_readonly")))
+    return CachingExecutor(cache, lambda: _start(env))
+
+
+def warm_up(env) -> None:
+    """Let what the workers need be imported beside the reading of the build scripts, where steps run in local workers.
+
+    With a cache it may be that none of them has anything to do.
+    """
+    option = SCons.Script.GetOption
+    cached = str(env.get("cache", "")) and not option("cache_disable")
+    if cached or option("clean") or str(env.get("executor", LOCAL)) != LOCAL:
+        return
+    from ..workers.executor import worker_pool
+
+    # What keeps a worker from being started is said of the first step.
+    with suppress(InvalidInput, OSError, RuntimeError), said_of_start():
+        if _is_served(env):
+            worker_pool.use_server(IMAGE)
+        else:
+            worker_pool.warm_up()
+
+
+def _is_served(env) -> bool:
+    """Whether a warm server may fork the workers: as ``server=`` says, else as for commands."""
+    given = str(env.get("server", ""))
+    return is_wanted() if not given else sys.platform == "linux" and yes_no("server", given)
+
+
+def _start(env) -> Executor:
+    place, jobs = str(env.get("executor", LOCAL)), env.GetOption("num_jobs")
+    memory = env["TILEIRAS_MEMORY"] * MIB if "TILEIRAS_MEMORY" in env else None
+    check_executor("executor", place)
+    if place == LOCAL:
+        if _is_served(env):
+            from ..workers.executor import worker_pool
+
+            worker_pool.use_server(IMAGE)
+        return make_executor(jobs, memory=memory)
+    from ..workers.executor.dask_executor import ClusterExecutor
+    from ..workers.executor.tls_certificates import Certificates
+
+    certificates = Certificates(*(_path(env, f"executor_{name}") for name in ("ca", "cert", "key")))
+    local = lambda: make_executor(min(jobs, cores()), memory=memory)
+    return ClusterExecutor(place, local, jobs=jobs, certificates=certificates)
+
+
+def _path(env, option: str) -> str:
+    """The file that an option names, seen from the top folder; "" where it names none."""
+    return (
+        os.path.join(env.Dir("#").get_abspath(), os.path.expanduser(text)) if (text := str(env.get(option, ""))) else ""
+    )

@@ -1,0 +1,101 @@
+"""What the options of one environment, or of some kernels, come to: ``Settings``, checked together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..config.build_options import CHOICES, choice, yes_no
+from ..config.build_options import DEFAULTS as BUILD_DEFAULTS
+from ..frontend.tilecpp.nvcc_flags import split_flags
+from ..pipeline.job import SERIALIZERS, Job, check_debug
+from ..pipeline.pipelining_strategies import AUTO
+from ..pipeline.stages import Stage, load
+from ..pipeline.tuning_parameters import read_tuning
+from ..target.isa.serializer_options import read_level
+from ..target.targets import Target, parse_targets
+from .incremental.sconscript_trace import READING
+from .scons_variables import text_of
+
+DEFAULTS: dict[str, Any] = BUILD_DEFAULTS | {"instantiate": ()}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of one environment, checked. ``libdevice``, ``ptxas`` and ``nvcc`` are paths, None = the installed ones.
+
+    ``instantiate`` names kernels, as C++ does, which nvcc makes of a file's templates; ``tuning`` are the numbers of
+    ``TUNING`` by name.
+    """
+
+    targets: tuple[Target, ...]
+    opt_level: int | str
+    lineinfo: bool
+    debug: bool
+    build_dir: str
+    libdevice: str | None
+    ptxas: str | None
+    strategy: str = AUTO
+    serializer: str = SERIALIZERS[0]
+    nvcc: str | None = None
+    nvcc_flags: tuple[str, ...] = ()
+    instantiate: tuple[str, ...] = ()
+    tuning: tuple[tuple[str, int], ...] = ()
+
+    def choices(self, target: Target) -> Job:
+        """What is asked for ``target``, without files."""
+        level, strategy, serializer = self.opt_level, self.strategy, self.serializer
+        job = Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
+        return job.tuned(dict(self.tuning))
+
+    def job(self, target: Target, stage: Stage) -> Job:
+        """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
+        job = stage.job(self.choices(target))
+        with READING.looking_up():
+            found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
+        paths: dict[str, Any] = {name: str(path) for name, path in found.items()}
+        return replace(job, **paths)
+
+
+def read_settings(env, **given: object) -> Settings:
+    """The settings of a construction environment; ``given`` (sm="90", None = not given) win. Raises InvalidInput."""
+    option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
+    option |= {name: value for name, value in given.items() if value is not None}
+    option |= {name: text_of(name, option[name]) for name in BUILD_DEFAULTS}
+    targets = tuple(parse_targets(option["sm"]))
+    paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
+    choices = {name: choice(name, option[name]) for name in CHOICES}
+    lines, debug = (yes_no(name, option[name]) for name in ("lineinfo", "debug"))
+    level, folder = read_level(option["opt"]), str(option["build_dir"])
+    nvcc, flags, kernels = _tilecpp(env, option)
+    how = (choices["strategy"], choices["serializer"])
+    tuning = tuple(read_tuning(option).items())
+    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels, tuning)
+    check_debug(settings.choices(targets[0]))
+    return settings
+
+
+def _tilecpp(env, option: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+    """The options for CUDA Tile C++: nvcc, its flags, and what it instantiates."""
+    kernels = option["instantiate"]
+    kernels = (kernels,) if isinstance(kernels, str) else tuple(map(str, kernels))
+    return _path(env, option["nvcc"]), split_flags(option["nvcc_flags"]), kernels
+
+
+def _path(env, text: str) -> str | None:
+    """Seen from the top folder: in an SConscript of a variant directory too the option names one file."""
+    if not text:
+        return None
+    return env.File(text if text.startswith("#") or os.path.isabs(text) else f"#{text}").get_abspath()
+
+
+def is_explaining(env) -> bool:
+    """Whether the build says why each step runs (``explain=1``)."""
+    return yes_no("explain", env.get("explain", "no"))
+
+
+def is_pruning(env) -> bool:
+    """Whether the build removes what kernels have left that do not exist any more (``prune=1``)."""
+    return yes_no("prune", env.get("prune", "no"))

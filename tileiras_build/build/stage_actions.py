@@ -1,0 +1,170 @@
+"""SCons actions that run stages: their signatures are explicit, and their failures are one diagnostic each.
+
+SCons' signature of a Python function covers its own code only. Here it is what makes the artifact: the stage, its
+code's digest, the libraries' versions, the target and the options that the stage may read (``Stage.job``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from SCons.Action import FunctionAction
+from SCons.Errors import BuildError
+from SCons.Util import hash_signature
+
+from ..core.errors import TileirasError
+from ..core.file_io import read_file, write_files
+from ..pipeline.job import Job
+from ..pipeline.stages import Stage, source_digest
+from ..reports.build_timeline import BUILT, CACHED, FAILED
+from ..workers.executor import Executor
+from .artifact_node import ArtifactFile
+from .input_change_check import on_settled_inputs
+from .step_timeline import BUILD, time_step
+
+if TYPE_CHECKING:
+    from ..workers.executor.speculative_steps import Following
+    from .libdevice_subsets import Cuts
+
+TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
+
+
+def step_timeout(env) -> float:
+    """Seconds that one step of this environment may take."""
+    return env.get("TILEIRAS_TIMEOUT", TIMEOUT)
+
+
+class WorkerAction(FunctionAction):
+    """Calls a function in the executor and writes the files that it returns."""
+
+    def __init__(self, stage: Stage, executor, signature: dict):
+        self.stage, self.executor = stage, executor
+        self._signature_text = json.dumps(signature, sort_keys=True)
+        self.signature = self._signature_text.encode()
+        super().__init__(self._build, {})
+
+    def get_contents(self, target, source, env, executor=None) -> bytes:
+        """The signature; SCons compares it with the one of the last build."""
+        return self.signature
+
+    def get_presig(self, target, source, env, executor=None) -> bytes:
+        """The signature, which holds nothing to substitute."""
+        return self.signature
+
+    def genstring(self, target, source, env, executor=None) -> str:
+        """What SCons keeps as the text of the action: what the signature was, to explain a later difference."""
+        return self._signature_text
+
+    @cached_property
+    def signature_hash(self) -> str:
+        """The signature as SCons records it."""
+        return hash_signature(self.signature)
+
+    def _build(self, target, source, env) -> BuildError | None:
+        try:
+            with time_step(env, target[0]) as timed:
+                error = self._make(target, source, env)
+                timed.outcome = FAILED if error else self._outcome(env)
+        finally:
+            if BUILD in env:
+                env[BUILD].progress.ended(target[0])
+        return error
+
+    def _make(self, target, source, env) -> BuildError | None:
+        try:
+            files = on_settled_inputs(target, lambda: self.call(self.executor(env), target, source, env))
+            write_files({Path(node.path): files[node.name] for node in target})
+        except TileirasError as error:
+            return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
+        for node in target:
+            if isinstance(node, ArtifactFile):
+                node.written = hash_signature(files[node.name])
+        return None
+
+    def _outcome(self, env) -> str:
+        return CACHED if getattr(self.executor(env), "taken", False) else BUILT
+
+    def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
+        """The contents of the targets, by file name."""
+        raise NotImplementedError
+
+
+class StageAction(WorkerAction):
+    """Makes one artifact from the one before it (``source_stage``) for one job; what it asks for is in ``cuts``."""
+
+    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor, cuts: Sequence[Cuts] = ()):
+        self.source_stage, self.job, self.cuts = source_stage, job, cuts
+        super().__init__(stage, executor, stage_signature(stage, job))
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, target and kernel."""
+        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{because(target)}"
+
+    def call(self, executor, target, source, env):
+        """Lower the source's bytes by one stage."""
+        path = source[0].path
+        rows = (self.source_stage, self.stage)
+        files = executor.run(
+            "tileiras_build.driver:lower",
+            read_file(path),
+            self.source_stage.suffix,
+            self.stage.suffix,
+            self._job(target[0]),
+            path,
+            rows,
+            timeout=step_timeout(env),
+            following=lambda: self._following(target[0]),
+        )
+        kernel = kernel_name(target[0])
+        return {kernel + suffix: data for suffix, data in files.items()}
+
+    def _following(self, node) -> tuple[Following, ...]:
+        """The steps that this build makes of ``node`` and of what is made of it, one behind the other.
+
+        Whether a step has to run, SCons says when its sources are there: sure are those whose artifacts are not.
+        """
+        from ..workers.executor.speculative_steps import Following
+
+        # SCons adds to the set in another thread; to copy it is one operation.
+        waiting = (parent for parent in list(node.waiting_parents) if _makes_new(parent, node))
+        parent = next(waiting, None)
+        if parent is None:
+            return ()
+        action = parent.builder.action
+        step = Following(action.job, node.path, (action.source_stage, action.stage))
+        return (step, *action._following(parent))
+
+    def _job(self, target) -> Job:
+        """With what was cut for this artifact in the place of the files that it was cut from."""
+        made = {cuts.file.option: cuts.of(target) for cuts in self.cuts}
+        return replace(self.job, **{option: node.get_abspath() for option, node in made.items() if node is not None})
+
+
+def _makes_new(parent, node) -> bool:
+    """Whether ``parent`` is an artifact, not there yet, that a stage makes of ``node``."""
+    action = parent.builder.action if parent.has_builder() else None
+    return isinstance(action, StageAction) and parent.sources[0] is node and not os.path.lexists(parent.path)
+
+
+def stage_signature(stage: Stage, job: Job) -> dict:
+    """What decides the bytes that ``stage`` makes, besides the contents of the files that it reads."""
+    visible = stage.job(job)
+    options = {field.name: getattr(visible, field.name) for field in fields(Job) if field.name in stage.options}
+    return {"stage": stage.name, "code": source_digest(stage), "target": job.target.name, "options": options}
+
+
+def because(targets: list) -> str:
+    """Why the step runs, with ``explain=1``."""
+    reason = next((node.reason for node in targets if hasattr(node, "reason")), None)
+    return f": {reason}" if reason else ""
+
+
+def kernel_name(node) -> str:
+    """The kernel that a node is an artifact of: its file name without the suffix."""
+    return node.name.rpartition(".")[0]

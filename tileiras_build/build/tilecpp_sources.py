@@ -1,0 +1,194 @@
+"""The CUDA Tile C++ files of a library: the nodes of their bytecode, and kernels that have options of their own.
+
+nvcc compiles a file as a whole, and its kernels go through the stages together. Where ``kernels=`` gives one of them
+options of its own (``{"scale<float, 256>": {"opt": 2}}``, ``{"scale": …}`` for all instances of a template), the kernels
+with the same options become a part, named ``<file>-<its first kernel in C>``, whose bytecode a step picks from the file's.
+Which kernels a file has only nvcc knows: it is asked before the graph is made, for the first target, and its answer kept
+in ``<build_dir>/tilebc/<file>.entries`` for as long as it would read the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from SCons.Builder import Builder
+
+from ..core.errors import TileirasError
+from ..core.file_io import read_file
+from ..core.tracing.dependency_record import Comparison
+from ..pipeline.stages import TILEBC, Stage, source_digest
+from ..target.targets import Target
+from . import tilecpp_step
+from .artifact_node import attach
+from .export_step import keep_lines, kept_lines
+from .incremental.sconscript_trace import READING, path_of_steps
+from .library_member import Kernel, stem
+from .per_kernel_options import Rows, matching, options_of
+from .progress import Step
+from .settings import Settings
+from .stage_actions import WorkerAction, because, kernel_name, step_timeout
+
+ENTRIES = ".entries"
+PART = Stage(
+    TILEBC.suffix,
+    "some of the kernels of a CUDA Tile C++ file",
+    "tileiras_build.frontend.tilecpp.kernel_symbols:pick",
+    sources=("pipeline/stages.py",),
+    libraries=("python", "xdsl"),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Kernels of one file that have the same options: their symbols, and those of ``all`` kernels of the file."""
+
+    name: str
+    entries: tuple[str, ...]
+    all: tuple[str, ...]
+
+
+class PartAction(WorkerAction):
+    """Picks the bytecode of one part from that of its file, for one target."""
+
+    def __init__(self, part: Part, target: Target, executor):
+        self.part, self.target = part, target
+        signature = {
+            "stage": PART.name,
+            "code": source_digest(PART),
+            "target": target.name,
+            "options": {"kernels": part.entries},
+        }
+        super().__init__(PART, executor, signature)
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, target and part."""
+        return f"{self.stage.name:7} {self.target.name:7} {kernel_name(target[0])}{because(target)}"
+
+    def call(self, executor, target, source, env) -> dict[str, bytes]:
+        """Pick in a worker."""
+        path, part = source[0].path, self.part
+        arguments = (read_file(path), part.entries, part.all, path, self.target.name)
+        return {target[0].name: executor.run(PART.edge, *arguments, timeout=step_timeout(env))}
+
+
+class TileCppFiles:
+    """Makes the nodes; ``cached`` keeps builders by their keys, ``comparison`` compares records with what is there."""
+
+    def __init__(self, build, cached: Callable, comparison: Callable[[], Comparison]):
+        self.build, self._cached, self._comparison = build, cached, comparison
+        self.for_target: dict[object, Callable[[Target], object]] = {}  # bytecode of one target -> that of another
+
+    def kernels(self, env, node, given: Rows, taken: Collection[str], read: Callable[..., Settings]) -> list[Kernel]:
+        """The parts of a file, by the rows ``given``; the whole file where all of its kernels have the same options.
+
+        A key that is one of ``taken``, names of kernels and files, means that one alone.
+        """
+        name = stem(node, tilecpp_step.SUFFIX)
+        rows = {key: row for key, row in given.items() if key == name or key not in taken}
+        own = matching(rows, [name])
+        settings = read(**options_of(rows, own))
+        whole = Kernel(name, node, node, lambda target, _: self.compiled(env, node, settings, target))
+        asking = [key for key in rows if key not in own]
+        if not asking or node.has_builder():
+            return [whole]
+        from ..frontend.tilecpp.kernel_symbols import part_name
+
+        groups = self._groups(rows, name, self._entries(env, node, settings))
+        if len(groups) < 2:
+            return [replace(whole, called=(name, *called)) for called, _ in groups] or [whole]
+        symbols = tuple(symbol for _, group in groups for symbol in group)
+        return [
+            self._part(
+                env, node, settings, Part(part_name(name, group, symbols), tuple(group), symbols), (name, *called)
+            )
+            for called, group in groups
+        ]
+
+    def _groups(self, rows: Rows, name: str, entries: Sequence[str]) -> list[tuple[tuple[str, ...], list[str]]]:
+        """(what one of them is called, symbols) of kernels that the same rows mean."""
+        from ..frontend.tilecpp.kernel_symbols import names_of
+
+        found: dict[tuple[str, ...], tuple[tuple[str, ...], list[str]]] = {}
+        for symbol in entries:
+            called = names_of(symbol)
+            group = found.setdefault(matching(rows, [name, *called]), (called, []))
+            group[1].append(symbol)
+        return list(found.values())
+
+    def _part(self, env, node, settings: Settings, part: Part, called: tuple[str, ...]) -> Kernel:
+        return Kernel(part.name, node, node, lambda target, _: self._picked(env, node, settings, part, target), called)
+
+    def _picked(self, env, node, settings: Settings, part: Part, target: Target):
+        source = self.compiled(env, node, settings, target)
+        made = self.build.artifact(source.dir, part.name + PART.suffix)
+        if not made.has_builder():
+            key = (PART.edge, target.name, part)
+            builder = self._cached(key, lambda: Builder(action=PartAction(part, target, self.build.executor)))
+            attach(env, builder, [made], source)
+            self.build.progress.add(made, Step(PART.name, target.name, part.name))
+            self.for_target[made] = partial(self._picked, env, node, settings, part)
+        return made
+
+    def compiled(self, env, node, settings: Settings, target: Target):
+        """The node of the bytecode of a file for ``target``, which nvcc makes."""
+        folder = env.Dir(f"{settings.build_dir}/{target.name}")
+        name = stem(node, tilecpp_step.SUFFIX)
+        made = [self.build.artifact(folder, file) for file in tilecpp_step.names_of(name)]
+        if made[0].has_builder():
+            return made[0]
+        action = self._action(env, settings, target)
+        builder = self._cached(("builder", *_key(action)), lambda: Builder(action=action))
+        attach(env, builder, made, node)
+        self.build.remember_reads(made, made[1].get_abspath())
+        self.build.progress.add(made[0], Step(TILEBC.name, target.name, name))
+        self.for_target[made[0]] = partial(self.compiled, env, node, settings)
+        return made[0]
+
+    def _action(self, env, settings: Settings, target: Target) -> tilecpp_step.CompileAction:
+        action = tilecpp_step.CompileAction(target, settings, env.Dir("#").get_abspath(), self.build.executor)
+        return self._cached(_key(action), lambda: action)
+
+    # ---- which kernels there are
+    def _entries(self, env, node, settings: Settings) -> list[str]:
+        """The symbols of a file's kernels; none where nvcc fails, which the step will say."""
+        action, root = self._action(env, settings, settings.targets[0]), env.Dir("#").get_abspath()
+        shown = os.path.relpath(node.srcnode().get_abspath(), root).replace(os.sep, "%")
+        kept = Path(root, settings.build_dir, TILEBC.name, f"{shown}{ENTRIES}")
+        with READING.aside(), path_of_steps():
+            found = _read_entries(kept, action, self._comparison())
+            if found is not None:
+                return found
+            try:
+                return self._ask(env, node, action, kept)
+            except TileirasError:
+                self.build.all_known = False
+                return []
+
+    def _ask(self, env, node, action: tilecpp_step.CompileAction, kept: Path) -> list[str]:
+        from ..frontend.tilecpp.kernel_symbols import entries_of
+
+        made = action.compile(self.build.executor(env), node.path, env)
+        action.made[node.path] = made
+        entries = entries_of(made.files[TILEBC.suffix])
+        if self.build.makes_files:
+            keep_lines(kept, "\n".join([_digest(action), *entries]).encode(), made.record)
+        return entries
+
+
+def _key(action: tilecpp_step.CompileAction) -> tuple:
+    return tilecpp_step.TILECPP.edge, action.target.name, action.signature
+
+
+def _digest(action: tilecpp_step.CompileAction) -> str:
+    return hashlib.sha256(action.signature).hexdigest()
+
+
+def _read_entries(kept: Path, action: tilecpp_step.CompileAction, comparison: Comparison) -> list[str] | None:
+    """What has been kept; None where nvcc is to be asked."""
+    digest, *entries = kept_lines(kept, comparison) or [""]
+    return entries if digest == _digest(action) else None

@@ -1,0 +1,119 @@
+"""The step that compiles a CUDA Tile C++ file for one SM, by nvcc; what it has read decides whether it runs again.
+
+Its targets are ``<build_dir>/<sm>/<file>.tilebc`` and the record ``<file>.reads`` beside it. Headers, nvcc and the host
+compiler are in the record: SCons itself knows only the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..core.errors import InvalidInput
+from ..core.tracing.dependency_record import Comparison, Watched
+from ..core.tracing.fs_probe import Looking
+from ..core.tracing.portable_paths import Places
+from ..frontend.tilecpp.nvcc_flags import split_flags
+from ..pipeline.stages import TILEBC, Stage, source_digest
+from ..target.targets import Target
+from ..workers.executor.traced_call import run_watched
+from . import library_member
+from .export_step import SUFFIX as RECORD
+from .incremental.sconscript_trace import READING
+from .stage_actions import WorkerAction, because, step_timeout
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+SUFFIX = library_member.TILECPP
+STEP = "tileiras_build.frontend.tilecpp.compile_and_check:compile_checked"
+TILECPP = Stage(
+    TILEBC.suffix,
+    "Tile IR bytecode of a CUDA Tile C++ file",
+    "tileiras_build.frontend.tilecpp.run_nvcc:compile_file",
+    sources=("pipeline/stages.py", "build/tilecpp_step.py", "core/code_digest.py"),
+    libraries=("python",),
+)
+
+
+class CompileAction(WorkerAction):
+    """Makes the bytecode of all kernels of a ``.cu`` file for one SM, and the record of what was read for it."""
+
+    def __init__(self, target: Target, settings: Settings, root: str, executor):
+        self.target, self.settings = target, settings
+        self.nvcc = _find_nvcc(settings)
+        options: dict[str, object] = {"flags": settings.nvcc_flags, "instantiate": settings.instantiate}
+        options["nvcc"] = _name_of(self.nvcc, root) if self.nvcc else None
+        signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
+        super().__init__(TILECPP, executor, signature)
+        # What the graph has asked for before the steps run, by file: it need not be compiled twice.
+        self.made: dict[str, Watched] = {}
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, target and file."""
+        return f"{self.stage.name:7} {self.target.name:7} {source[0].name}{because(target)}"
+
+    def call(self, executor, target, source, env) -> dict[str, bytes]:
+        """Compile in a worker, and show what nvcc remarks."""
+        path = source[0].path
+        made = self._made_before(path, env) or self.compile(executor, path, env)
+        for remark in made.remarks:
+            print(remark, flush=True)
+        bytecode, record = (node.name for node in target)
+        return {bytecode: made.files[TILECPP.suffix], record: made.record.to_bytes()}
+
+    def compile(self, executor, path: str, env) -> Watched:
+        """What nvcc makes of the file at ``path``, and what it has read."""
+        from ..frontend.tilecpp.run_nvcc import Request
+
+        root = env.Dir("#").get_abspath()
+        request = Request(path, self.target.number, self.nvcc, self.settings.nvcc_flags, self.settings.instantiate)
+        return run_watched(lambda: executor.run(STEP, request, root, timeout=step_timeout(env)), path, root)
+
+    def _made_before(self, path: str, env) -> Watched | None:
+        made = self.made.pop(path, None)
+        if made is None:
+            return None
+        comparison = Comparison(Looking(Places(env.Dir("#").get_abspath())))
+        return made if comparison.first_change(made.record) is None else None
+
+
+def _find_nvcc(settings: Settings) -> str | None:
+    """The path of nvcc; None where there is none: the step says so, and -k builds the others."""
+    try:
+        with READING.looking_up():
+            # Importing what finds it runs a program, too.
+            from ..frontend.tilecpp.nvcc_toolchain import find_nvcc
+
+            return str(find_nvcc(settings.nvcc))
+    except InvalidInput:
+        return settings.nvcc
+
+
+def _name_of(nvcc: str, root: str) -> str:
+    """What the signature calls it: the toolkit itself, where a link such as /usr/local/cuda leads to it."""
+    with READING.looking_up():
+        return Places(os.path.realpath(root)).name(os.path.realpath(nvcc))
+
+
+def names_of(stem: str) -> tuple[str, str]:
+    """The files that a step makes of ``<stem>.cu``: bytecode and record."""
+    return stem + TILECPP.suffix, stem + RECORD
+
+
+def usable_sources(env, sources: Iterable) -> list:
+    """``env.TileCpp(Glob("*.cu"))``: the files as they are, or none, said so, where nvcc or a host compiler is missing.
+
+    For a library that is built without its CUDA Tile C++ kernels too; one that names its ``.cu`` files needs them.
+    """
+    nodes = env.arg2nodes(env.Flatten([sources]), env.fs.File)
+    with READING.looking_up():
+        from ..frontend.tilecpp.nvcc_toolchain import what_is_missing
+
+        missing = what_is_missing(str(env.get("nvcc") or "") or None, split_flags(env.get("nvcc_flags") or ""))
+    if not nodes or missing is None:
+        return nodes
+    names = ", ".join(str(node) for node in nodes[:3]) + (", ..." if len(nodes) > 3 else "")
+    print(f"scons: without {names}: {missing}")
+    return []

@@ -1,0 +1,69 @@
+"""What the command line names and nothing in the project is called: refused, with what was likely meant."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable
+
+import SCons.Node.Alias
+import SCons.Node.FS
+import SCons.Script
+
+from ..config.build_options import DEFAULTS
+from ..core.errors import InvalidInput, one_of
+from .incremental.sconscript_purity import parse
+from .scons_variables import known_variables
+
+_ALL = frozenset(("ARGLIST",))  # what gives a script every option, whatever its name is
+
+
+def refuse_options(scripts: Iterable[str]) -> None:
+    """Raise InvalidInput[option-unknown] for ``name=value`` that no build script can have asked for.
+
+    ``scripts`` are the sources of the build scripts and of what they import: one that reads ARGUMENTS itself names its
+    options there.
+    """
+    known = list(dict.fromkeys([*DEFAULTS, *(option.key for one in known_variables() for option in one.options)]))
+    unknown = [name for name in SCons.Script.ARGUMENTS if name not in known]
+    if not unknown:
+        return
+    named = {word for path in scripts for word in _words(path)}
+    for name in unknown:
+        if name not in named and named.isdisjoint(_ALL):
+            raise InvalidInput("option-unknown", f"unknown option {name}=", remedy=one_of(name, known))
+
+
+def _words(path: str) -> set[str]:
+    """The texts and names in a script; none of what is no Python, which other rules are for."""
+    try:
+        tree = parse(path)
+    except (OSError, SyntaxError, ValueError):
+        return set()
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return texts | {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def refuse_targets(folder: str) -> None:
+    """Raise InvalidInput[target-unknown] for a target that is neither an alias, a file, nor made by a step.
+
+    Names of files are relative to ``folder``.
+    """
+    aliases = SCons.Node.Alias.default_ans
+    for name in map(str, SCons.Script.COMMAND_LINE_TARGETS):
+        if aliases.lookup(name) is None and not _is_file(os.path.join(folder, name), name):
+            known = sorted({*aliases.keys(), "verify", "report", "commands"})
+            raise InvalidInput(
+                "target-unknown", f"nothing that can be built is called {name}", remedy=one_of(name, known)
+            )
+
+
+def _is_file(path: str, name: str) -> bool:
+    """Whether it is there, or a step makes it, or a part of it is a pattern or a place that SCons must look at itself."""
+    if os.path.exists(path) or name.startswith(("#", "@")) or os.path.isabs(name):
+        return True
+    try:
+        node = SCons.Node.FS.get_default_fs().Entry(path, create=False)
+    except Exception:  # SCons' own errors have no class of their own
+        return False
+    return node is not None

@@ -1,0 +1,17 @@
+"""What a step of ``scons verify`` does; apart from ``verification.py``, so that its code is what verifies alone."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+
+def verify_kernels(bytecode: bytes, ptx: bytes, target: str, path: str) -> bytes:
+    """The contents of a ``.verified`` file; runs in a worker. Raises InternalError where numbers differ."""
+    from ..manifest.ptx_manifest import manifest_of_ptx
+    from ..simulate.interpreter.verify_kernels import check_kernels
+
+    text = ptx.decode()
+    compiled = SimpleNamespace(ptx=text, manifest=manifest_of_ptx(text) or {})
+    checks = check_kernels(bytecode, compiled, target, path)
+    return json.dumps([check.to_json() for check in checks], indent=1).encode()

@@ -1,0 +1,61 @@
+"""What a build tells ``tileiras-build watch``, whose variable names a file for it: where it builds, what, and from which files.
+
+SCons alone knows: a build script names folders as it likes, and kernels read what they like.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+VARIABLE = "TILEIRAS_WATCH"  # core/tracing/ignored_env_vars.py: nothing that is built depends on it
+_CUBIN = ".cubin"
+
+
+@dataclass(frozen=True)
+class Told:
+    """The build folders, the cubins of all kernels that there are, and every file that the build has read or made."""
+
+    folders: frozenset[str] = field(default_factory=frozenset)
+    cubins: frozenset[str] = field(default_factory=frozenset)
+    files: frozenset[str] = field(default_factory=frozenset)
+
+
+def is_listening() -> bool:
+    """Whether somebody wants to be told."""
+    return bool(os.environ.get(VARIABLE))
+
+
+def tell(folders: Iterable[str], files: Iterable[str]) -> None:
+    """Tell who listens, by absolute paths."""
+    found = set(files)
+    cubins = {path for path in found if path.endswith(_CUBIN)}
+    own = {*map(os.path.abspath, folders), *(os.path.dirname(os.path.dirname(path)) for path in cubins)}
+    told = {"folders": sorted(own), "cubins": sorted(cubins), "files": sorted(found)}
+    with suppress(OSError):
+        Path(os.environ[VARIABLE]).write_text(json.dumps(told))
+
+
+def heard(path: Path) -> Told | None:
+    """What a build has told; None where it has told nothing."""
+    try:
+        told = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return Told(*(frozenset(told[name]) for name in ("folders", "cubins", "files")))
+
+
+def files_of(artifacts: Iterable) -> Iterator[str]:
+    """The artifacts, what they are made from, and what was read for them."""
+    reads = set()
+    for node in artifacts:
+        yield node.get_abspath()
+        yield from (found.get_abspath() for found in (*node.sources, *(node.depends or ())))
+        reads.add(node.reads)
+    for found in filter(None, reads):
+        inputs = found.inputs()
+        yield from () if isinstance(inputs, str) else inputs[0]

@@ -1,0 +1,198 @@
+"""Waits for saves, builds, and shows what they have changed. Ends with Ctrl-C.
+
+What is built, and what a kernel has read, SCons knows, and tells (``build/watch/watch_message.py``): a save of any file of the project asks
+it, and where only files of some kernels have changed it looks at those alone; so does a save of what kernels have read anywhere else
+(helpers, headers, data in hidden folders).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...core.errors import InvalidInput, Location
+from ...core.terminal import coloured, first_place, is_terminal, print_table
+from ...core.user_tmp import scratch
+from ...reports.build_diff import Key, Measure, changes, header
+from ...simulate.estimate.estimate_build import Problem
+from .kernel_metrics import Measures
+from .watch_message import VARIABLE, Told, heard
+
+DEBOUNCE = 300  # ms: an editor's save is several changes
+_PATIENCE = 5  # seconds that SCons has to end after Ctrl-C
+SHOWN = 40  # rows of the first table
+_CLEAR = "\x1b[2J\x1b[H"
+
+
+def watch_project(options: argparse.Namespace) -> int:
+    """``watch [WORD ...]``: build now and on every save. Raises InvalidInput[watch-project] where there is no SConstruct."""
+    root = Path(options.directory).resolve()
+    if not (root / "SConstruct").is_file():
+        remedy = "name its folder with -C, or write one with tileiras-build init"
+        raise InvalidInput(
+            "watch-project", "there is no SConstruct", location=Location(str(options.directory)), remedy=remedy
+        )
+    problem = Problem.read(options.settings, options.grid) if options.grid else None
+    try:
+        Session(root, options.words_of_scons, problem).run()
+    except KeyboardInterrupt:
+        print("\nstopped")
+    return 0
+
+
+class Session:
+    """One run of the command: ``words`` are what SCons is asked besides."""
+
+    def __init__(self, root: Path, words: list[str], problem: Problem | None):
+        self.root, self.words, self.with_estimate = root, words, problem is not None
+        self.folder = root / build_folder(root, words)
+        self.measures = Measures(self.folder, problem)
+        self.good: dict[Key, Measure] | None = None
+        self.told = Told(folders=frozenset({str(self.folder)}))
+
+    def run(self) -> None:
+        """Build, and build again at every change, for ever."""
+        with scratch() as folder:
+            os.environ[VARIABLE] = str(folder / "told")
+            read: set[Path] = set()
+            changed: set[str] = set()
+            while True:
+                places = self._outside(read)
+                for paths in self._saves(read):
+                    changed |= paths
+                    self.build(changed)
+                    changed.clear()
+                    read.clear()
+                    read |= self.read_files()
+                    if self._outside(read) != places:
+                        break
+
+    def _outside(self, read: set[Path]) -> set[Path]:
+        """The files that are watched besides the project's folder."""
+        return {path for path in read if path.exists() and not path.is_relative_to(self.root)}
+
+    def _saves(self, read: set[Path]) -> Iterator[set[str]]:
+        """Sets of paths that were saved; an empty one first, when they are watched."""
+        from watchfiles import watch
+
+        first = True
+        places, filtered = (self.root, *self._outside(read)), self.concerns(read)
+        for found in watch(*places, watch_filter=filtered, debounce=DEBOUNCE, rust_timeout=1, yield_on_timeout=True):
+            if found or first:
+                first = False
+                yield {path for _, path in found}
+            else:
+                time.sleep(DEBOUNCE / 1000)
+
+    def concerns(self, read: set[Path]):
+        """Which changes a build may have to see: of what the last one has ``read``, wherever it lies; else of the project's files, but not
+        what it writes itself, nor what editors and version control do."""
+        from watchfiles import DefaultFilter
+
+        ordinary = DefaultFilter()
+
+        def concerns(change, path: str) -> bool:
+            found = Path(path)
+            if found in read:
+                return True
+            made = (folder for folder in self.told.folders if not self.root.is_relative_to(folder))
+            if not found.is_relative_to(self.root) or any(map(found.is_relative_to, made)):
+                return False
+            # Where the project itself lies says nothing of its files.
+            inside = found.relative_to(self.root)
+            return not any(part.startswith(".") for part in inside.parts) and ordinary(change, str(inside))
+
+        return concerns
+
+    def read_files(self) -> set[Path]:
+        """The files that the last build has read and did not make, but for those that a package has installed."""
+        from ...core.code_digest import PACKAGE
+        from ...core.tracing.fs_probe import is_installed, is_standard
+
+        own = tuple(f"{folder}{os.sep}" for folder in (PACKAGE, *self.told.folders))
+        named = (
+            path for path in self.told.files if not (path.startswith(own) or is_installed(path) or is_standard(path))
+        )
+        return {Path(path) for path in named if Path(path).is_file()}
+
+    def build(self, changed: set[str]) -> None:
+        """Build once, and show what came of it; what was good stays what the next build is compared with."""
+        if is_terminal(sys.stdout):
+            sys.stdout.write(_CLEAR)
+        # Editors write files of other names meanwhile.
+        names = ", ".join(sorted(self._shown(path) for path in changed if Path(path).exists())) or "everything"
+        print(f"{time.strftime('%H:%M:%S')}  {names}", flush=True)
+        start = time.monotonic()
+        code, said = run_scons(self.root, self.words)
+        self._hear()
+        seconds = time.monotonic() - start
+        if code:
+            self._show_failure(said)
+        else:
+            self._show_changes(self.measures.read(), seconds)
+        print("waiting for a save; Ctrl-C ends", flush=True)
+
+    def _hear(self) -> None:
+        """What the build has told; nothing new where its scripts have not been read to their end."""
+        if (told := heard(Path(os.environ.get(VARIABLE, "")))) is not None:
+            self.told = told
+            self.measures.cubins = [Path(path) for path in told.cubins if Path(path).exists()]
+
+    def _shown(self, path: str) -> str:
+        return str(Path(path).relative_to(self.root)) if Path(path).is_relative_to(self.root) else path
+
+    def _show_changes(self, now: dict[Key, Measure], seconds: float) -> None:
+        before, self.good = self.good, now
+        rows = changes(before or {}, now, self.with_estimate)
+        print()
+        if rows and len(rows) <= SHOWN:
+            print_table(header(self.with_estimate), rows)
+            print()
+        same = len(now) - len(rows) if before is not None else 0
+        what = f"{len(rows)} changed, {same} as before" if before is not None else f"{len(now)} cubins"
+        print(f"good: {what}, in {seconds:.1f} s")
+
+    def _show_failure(self, text: str) -> None:
+        print(coloured(f"\n{text.rstrip()}", sys.stdout))
+        if line := self._line_of(first_place(text)):
+            print(f"\n{line}")
+        kept = "" if self.good is None else "; the next build is compared with the last good one"
+        print(f"\nnot good: correct it and save{kept}")
+
+    def _line_of(self, place: str | None) -> str | None:
+        """The line that a diagnostic names, as an editor shows it."""
+        if place is None:
+            return None
+        path, _, number = place.rpartition(":")
+        try:
+            lines = (self.root / path).read_text().splitlines()
+            return f"{number:>6} | {lines[int(number) - 1]}"
+        except (OSError, ValueError, IndexError):
+            return None
+
+
+def run_scons(root: Path, words: list[str]) -> tuple[int, str]:
+    """The exit code of a build, and what it says where it fails."""
+    command = [sys.executable, "-P", "-m", "SCons", "-Q", "-k", *words]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as scons:
+        try:
+            out, errors = scons.communicate()
+        except KeyboardInterrupt:
+            # The terminal has told SCons, too, which ends its steps and keeps its records.
+            scons.communicate(timeout=_PATIENCE)
+            raise
+    return scons.returncode, errors or out
+
+
+def build_folder(root: Path, words: list[str]) -> str:
+    """What build_dir= is: of the command line, of pyproject.toml, or the default."""
+    from ...config.build_options import CHECKS, DEFAULTS
+    from ...config.pyproject_table import read_table
+
+    asked = [word.partition("=")[2] for word in words if word.startswith("build_dir=")]
+    return asked[-1] if asked else (DEFAULTS | read_table(str(root), CHECKS))["build_dir"]

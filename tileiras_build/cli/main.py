@@ -1,0 +1,76 @@
+"""The program ``tileiras-build``: a command that a warm server may answer is handed to it, all others run here.
+
+Nothing is imported before that: see ``workers/server/environment_fingerprint.py``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from ..workers.server.client import IMAGE, Unserved, run
+
+_FUNCTION = f"{IMAGE}:run_command"
+_SERVED = frozenset(("as", "asm", "dis", "libdevice", "lower", "opt"))
+_INTERRUPTED = 130
+_KERNEL_FILES = (".py", ".cu")  # whose own modules may hide ones that a server has loaded
+
+
+def main() -> int:
+    """The program: runs the command of ``sys.argv`` and ends, or returns the exit code to end with.
+
+    Python takes apart what it has in memory before it ends, a fifth of what a client costs. That is left to the system, but
+    in commands that run people's own code, whose open files are written then.
+    """
+    status = run_command()
+    if not _is_served(sys.argv) or _is_watched():
+        return status
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        # Not all that was printed can be written; Python says so.
+        return status
+    os._exit(status)
+
+
+def run_command() -> int:
+    """Run the command of ``sys.argv``; returns the exit code. Who interrupts it while it is loaded wants no trace of that."""
+    try:
+        return _run()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _run() -> int:
+    if _is_served(sys.argv):
+        try:
+            return run(_FUNCTION, IMAGE)
+        except Unserved:
+            _defer()
+    elif sys.argv[1:2] == ["run"]:
+        _defer()
+    from .dispatch import main as run_here
+
+    return run_here()
+
+
+def _defer() -> None:
+    """Of classes of this package alone: a command may run people's own code."""
+    from ..workers.lazy_class_creation import OWN, defer
+
+    defer(*OWN)
+
+
+def _is_watched() -> bool:
+    """Whether a debugger, a profiler, a prompt or a thread waits for the end of the program."""
+    threads = "threading" in sys.modules and sys.modules["threading"].active_count() > 1
+    return bool(threads or sys.gettrace() or sys.getprofile() or sys.flags.interactive)
+
+
+def _is_served(words: list[str]) -> bool:
+    if words[0].rpartition("/")[2] == "tileiras":
+        return True
+    return words[1:2] != [] and words[1] in _SERVED and not any(word.endswith(_KERNEL_FILES) for word in words)

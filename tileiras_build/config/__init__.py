@@ -1,0 +1,4 @@
+"""Options of a project and of commands, and where they come from.
+
+Imports core, target, pipeline and workers.
+"""

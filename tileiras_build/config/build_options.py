@@ -1,0 +1,139 @@
+"""OPTIONS: what ``scons name=value`` and ``[tool.tileiras]`` of pyproject.toml may say, each checked with one clear sentence.
+
+Commands for one file take from that table what they are not told (``given_by_project``); what a check needs is
+imported when there is something to check.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ..core.errors import InvalidInput, one_of
+from ..pipeline.job import SERIALIZERS
+from ..pipeline.pipelining_strategies import AUTO, NAMES
+from ..pipeline.tuning_parameters import TUNING
+from ..target.isa.serializer_options import LEVEL_NAMES, read_level
+from ..target.targets import TARGETS, parse_targets
+from .pyproject_table import read_table
+
+CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
+YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+LOCAL = "local"
+_PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
+
+
+def yes_no(name: str, text: object) -> bool:
+    """What a text means; raises InvalidInput[option-value]."""
+    if str(text).lower() in YES_NO:
+        return YES_NO[str(text).lower()]
+    raise InvalidInput("option-value", f"{name}={text} is neither yes nor no", remedy="use yes or no")
+
+
+def _yes_no_or_nothing(name: str, text: str) -> None:
+    if text:
+        yes_no(name, text)
+
+
+def choice(name: str, text: object) -> str:
+    """One of ``CHOICES``; raises InvalidInput[option-value]."""
+    if str(text) in CHOICES[name]:
+        return str(text)
+    raise InvalidInput("option-value", f"{name}={text} is not a valid value", remedy=one_of(str(text), CHOICES[name]))
+
+
+def _check_folder(name: str, text: str) -> None:
+    if not text or os.path.exists(text) and not os.path.isdir(text):
+        raise InvalidInput("option-value", f"{name}={text} is not a folder", remedy="name a folder, or a new one")
+
+
+def _check_file(name: str, text: str) -> None:
+    if text and not os.path.isfile(text):
+        raise InvalidInput("option-value", f"{name}={text} is not a file", remedy=f"give the path of {name}")
+
+
+def _check_flags(name: str, text: str) -> None:
+    from ..frontend.tilecpp.nvcc_flags import split_flags
+
+    split_flags(text)
+
+
+def _check_cache(name: str, text: str) -> None:
+    if text:
+        from ..workers.executor.cache import open_store
+
+        open_store(text)
+
+
+def check_executor(name: str, text: str) -> None:
+    """Raises InvalidInput[executor-place] where ``text`` is not a value of ``executor=``."""
+    if text == LOCAL:
+        return
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(text)
+        if parts.scheme in _PROTOCOLS and parts.hostname and parts.port:
+            return
+    except ValueError:
+        pass
+    message = f"{name}={text} is neither local nor the address of a Dask scheduler"
+    raise InvalidInput("executor-place", message, remedy="use local, or tcp://host:8786")
+
+
+def _check_ptx(name: str, text: str) -> None:
+    from ..launch.packages.embedded_ptx import check_ptx
+
+    check_ptx(text)
+
+
+@dataclass(frozen=True)
+class BuildOption:
+    """One option: ``help`` is half a sentence; ``check(name, text)`` raises InvalidInput for a value that it cannot have."""
+
+    name: str
+    help: str
+    default: str
+    check: Callable[[str, str], object] = lambda name, text: None
+
+
+OPTIONS: tuple[BuildOption, ...] = (
+    BuildOption("sm", f"targets, separated by commas: {', '.join(TARGETS)}, or all", "sm_90", lambda _, text: parse_targets(text)),
+    BuildOption("opt", f"optimization level: {', '.join(LEVEL_NAMES)}", "3", lambda _, text: read_level(text)),
+    BuildOption("lineinfo", "keep source lines for profilers and debuggers: yes or no", "no", yes_no),
+    BuildOption("debug", "keep source lines and variables for debuggers, with opt=0: yes or no", "no", yes_no),
+    BuildOption("strategy", f"how copies overlap computation: {', '.join(NAMES)}", AUTO, choice),
+    BuildOption("serializer", f"what makes the PTX: {' or '.join(SERIALIZERS)}", SERIALIZERS[0], choice),
+    *(BuildOption(row.name, f"{row.help}: {row.said}", str(row.default), row.check) for row in TUNING),
+    BuildOption("build_dir", "folder for everything that is built", "build", _check_folder),
+    BuildOption("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
+    BuildOption("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", "", _check_file),
+    BuildOption("nvcc", "path of nvcc for .cu files (empty: the one of nvidia-cuda-nvcc)", "", _check_file),
+    BuildOption("nvcc_flags", "more flags for nvcc: include folders, macros", "", _check_flags),
+    BuildOption("cache", "shared build cache: a folder, http://host:port/path or s3://bucket/path (empty: none)", "", _check_cache),
+    BuildOption("explain", "say why each step runs: yes or no", "no", yes_no),
+    BuildOption("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", yes_no),
+    BuildOption("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, check_executor),
+    BuildOption("executor_ca", "who vouches for a cluster at tls://host:8786: a file in PEM (empty: as Dask's configuration says)", "", _check_file),
+    BuildOption("executor_cert", "this build's certificate for the cluster, in PEM (empty: as Dask's configuration says)", "", _check_file),
+    BuildOption("executor_key", "the key of executor_cert (empty: it is in that file)", "", _check_file),
+    BuildOption("server", "let a warm server fork the workers: yes or no (empty: yes, but no in a CI)", "", _yes_no_or_nothing),
+    BuildOption("pages", "`scons report` writes a page for each kernel, instead of all into one file: yes or no", "no", yes_no),
+    BuildOption("keep", "`scons report` remembers this build by this name, for its kernels' history", ""),
+    BuildOption("estimate", "`scons report` estimates the launches that `scons verify` has compared: yes or no", "no", yes_no),
+    BuildOption("ptx", "whose PTX goes into packages for later GPUs: a target, auto or none", "auto", _check_ptx),
+    BuildOption("prefix", "folder that `scons install` puts packages into", "install"),
+)  # fmt: skip
+DEFAULTS: dict[str, str] = {row.name: row.default for row in OPTIONS}
+CHECKS = {row.name: row.check for row in OPTIONS}
+
+
+def given_by_project(names: Iterable[str]) -> dict[str, str]:
+    """What pyproject.toml in the current folder says of options called ``names``.
+
+    No other folder is looked into: the file may name programs, and those above may be anybody's. Raises InvalidInput where
+    the file has anything that scons would refuse.
+    """
+    found = read_table("", CHECKS)
+    return {name: found[name] for name in names if name in found}

@@ -1,0 +1,75 @@
+"""``[tool.tileiras]`` of a project's pyproject.toml: its own defaults of the build's options."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+
+from ..core.errors import InvalidInput, Location, one_of
+
+FILE_NAME = "pyproject.toml"
+TABLE = "tileiras"
+# Reading TOML takes longer than reading all other options: most such files speak of distributions alone.
+_NAMED = re.compile(rb"\btileiras(?![\w-])")
+
+
+def read_table(folder: str, checks: Mapping[str, Callable[[str, str], object]]) -> dict[str, str]:
+    """The values by the names of ``checks``, as text; none where ``folder`` has no such file, or it has no such table.
+
+    Raises InvalidInput with the file where it is no TOML, has another key, or has a value that its check refuses.
+    """
+    try:
+        with open(os.path.join(folder, FILE_NAME), "rb") as stream:
+            data = stream.read()
+    except OSError:
+        return {}
+    if not _NAMED.search(data):
+        return {}
+    try:
+        return _values(_parse(data), checks)
+    except InvalidInput as error:
+        raise InvalidInput(error.id, error.message, location=Location(FILE_NAME), remedy=error.remedy) from None
+
+
+def _values(found: Mapping[str, object], checks: Mapping[str, Callable[[str, str], object]]) -> dict[str, str]:
+    for name in found:
+        if name not in checks:
+            message = f"[tool.{TABLE}] has a key {name}, which is no option of the build"
+            raise InvalidInput("pyproject-key", message, remedy=one_of(name, checks))
+    values = {name: _text(name, value) for name, value in found.items()}
+    for name, value in values.items():
+        checks[name](name, value)
+    return values
+
+
+def _parse(data: bytes) -> dict[str, object]:
+    import tomllib
+
+    try:
+        found = tomllib.loads(data.decode()).get("tool", {}).get(TABLE, {})
+    except (ValueError, AttributeError) as error:
+        raise InvalidInput("pyproject-toml", f"this is no TOML: {error}", remedy="correct it") from None
+    if isinstance(found, dict):
+        return found
+    raise InvalidInput("pyproject-toml", f"tool.{TABLE} is no table", remedy=f"begin it with [tool.{TABLE}]")
+
+
+def _text(name: str, value: object) -> str:
+    if (text := as_text(name, value)) is not None:
+        return text
+    remedy = "write text, a number, true or false, or a list of texts or numbers"
+    raise InvalidInput("pyproject-value", f"[tool.{TABLE}] {name} is none of these", remedy=remedy)
+
+
+def as_text(name: str, value: object) -> str | None:
+    """A value of the option ``name`` as the command line has it; None where no option is such a thing."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (str, int)):
+        return str(value)
+    if isinstance(value, list | tuple) and all(
+        isinstance(word, (str, int)) and not isinstance(word, bool) for word in value
+    ):
+        return (" " if name.endswith("_flags") else ",").join(map(str, value))
+    return None

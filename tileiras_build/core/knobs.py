@@ -1,0 +1,137 @@
+"""KNOBS: every environment variable that the project reads, in one frozen table.
+
+``affects_output`` says whether an artifact's bytes may depend on the knob; such knobs join build signatures.
+The README's table of knobs is made from these rows (``markdown``).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from .errors import InvalidInput
+
+Value = TypeVar("Value", int, str)
+
+
+@dataclass(frozen=True)
+class Knob(Generic[Value]):
+    """One environment variable: its ``default`` (an int or a str) decides how its value is read."""
+
+    name: str
+    default: Value
+    help: str
+    affects_output: bool = False
+    values: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        assert self.name.startswith("TILEIRAS_"), self.name
+        assert not self.values or self.default in self.values, self.name
+
+    def read(self, environment: Mapping[str, str] = os.environ) -> Value:
+        """The value in ``environment``; raises InvalidInput where it is not one of the valid values."""
+        text = environment.get(self.name, "")
+        if not text:
+            return self.default
+        if not self.values or text.isdecimal() and int(text) in self.values:
+            return type(self.default)(text)
+        raise InvalidInput(
+            "knob-value",
+            f"{self.name}={text} is not a valid value",
+            remedy=f"use one of {', '.join(map(str, self.values))}",
+        )
+
+
+DEBUG = Knob(
+    "TILEIRAS_DEBUG",
+    0,
+    "what to write to standard error and the dump folder: 1 stages and their time, 2 passes and their time, "
+    "5 the artifact of each stage, 6 the IR after each pass",
+    values=tuple(range(8)),
+)
+CHECK = Knob(
+    "TILEIRAS_CHECK",
+    0,
+    "how much to verify: 0 pass contracts only, 1 the IR after each stage, 2 the IR after each pass, "
+    "and the proofs of what it made",
+    values=(0, 1, 2),
+)
+DUMP = Knob(
+    "TILEIRAS_DUMP",
+    "",
+    "the folder for dumps of TILEIRAS_DEBUG and of internal errors "
+    "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
+)
+
+CUTILE_INHERITED = Knob(
+    "TILEIRAS_CUTILE_INHERITED",
+    "",
+    "set by `tileiras-build run` and the pytest plugin for the processes they start: the device of their kernels, as JSON",
+)
+
+CUTILE_CACHE = Knob(
+    "TILEIRAS_CUTILE_CACHE",
+    "",
+    "the folder, or the address of a server, where kernels are kept that `tileiras_build.cutile` has compiled; off: none "
+    "(default: tileiras-build/cutile in `XDG_CACHE_HOME`, or in ~/.cache)",
+)
+
+SERVER = Knob(
+    "TILEIRAS_SERVER",
+    "",
+    "whether commands and builds may be answered by a warm server, and start one: 1 or 0 "
+    "(default: 1, in a CI, where `CI` is set, 0); `server=0` is the same for one build",
+)
+
+KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED, SERVER)
+
+
+def is_on_cpu() -> bool:
+    """Whether this process was started by one whose kernels run in the emulator."""
+    settings = CUTILE_INHERITED.read()
+    return bool(settings) and json.loads(settings).get("device") == "cpu"
+
+
+def dump_folder() -> Path:
+    """Where dumps go, made if absent. Raises InvalidInput[dump-folder]."""
+    given = DUMP.read()
+    try:
+        if not given:
+            from .user_tmp import dump_root
+
+            return dump_root()
+        Path(given).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot make a folder for dumps: {error.strerror or error}"
+        raise InvalidInput("dump-folder", message, remedy=f"set {DUMP.name} to a folder that can be written") from None
+    return Path(given)
+
+
+def cutile_cache() -> str | None:
+    """Where compiled kernels of cuTile Python are kept: a folder or an address; None where they are not to be."""
+    given = CUTILE_CACHE.read()
+    if given == "off":
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return given or os.path.join(home, "tileiras-build", "cutile")
+
+
+def local_folder() -> str | None:
+    """Where this user's processes leave what the next ones need not find out again (``user_cache.py``): beside compiled
+    kernels where those are in a folder; None where nothing is to be kept."""
+    kept = cutile_cache()
+    if kept is None:
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(home, "tileiras-build", "cutile") if "://" in kept else os.path.expanduser(kept)
+    return os.path.join(os.path.abspath(folder), f"local-{os.geteuid()}")
+
+
+def markdown() -> str:
+    """The table of knobs as the README shows it."""
+    rows = [f"| `{knob.name}` | `{knob.default}` | {knob.help} |" for knob in KNOBS]
+    return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])

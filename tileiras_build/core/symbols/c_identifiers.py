@@ -1,0 +1,74 @@
+"""What kernels are called in C: their symbols where these are names of C, else made of what C++ calls them.
+
+``scale<float, 256>`` is ``scale_float_256``. Only the driver is asked for the mangled symbol. Where two kernels of C++
+would have one name, as those of one template whose parameters differ, each gets a few digits of its symbol's hash: no
+name depends on the order of the kernels, nor on which other ones there are that have no part in it. What a library calls by its folder too has that in front: ``part/add`` is ``part_add``, ``./add`` is ``add``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from .itanium_demangler import readable
+
+_DIGITS = 6  # of a hash; names that collide with them too are refused as others are
+# What C++ writes between words, and what a name of C says instead.
+_WORDS = {"&&": " rvalue ", "&": " reference ", "*": " pointer ", "-": " minus ", ".": "p", "+": ""}
+_WORD = re.compile("|".join(map(re.escape, _WORDS)))
+# What C (to C23) and C++ (to C++26) have taken, `asm` and `typeof` of GNU C with them, and the preprocessor's own.
+KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await co_return "
+    "co_yield compl concept const const_cast consteval constexpr constinit continue contract_assert decltype default defined delete "
+    "do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short "
+    "signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename "
+    "typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq".split()
+)
+# Macros of nearly every program: their names are usable with an underscore. Of others the headers suspend the macro.
+_MACROS = frozenset("unix linux errno stdin stdout stderr assert NULL INT_MAX grid stream".split())
+_RESERVED = re.compile("_[A-Z_].*")  # for compilers and their libraries, who warn of what happens to it
+
+
+def c_names(symbols: Iterable[str]) -> dict[str, str]:
+    """Symbol -> the kernel's name in C. Names that C++ has not mangled may still be alike (``a$b``, ``a_b``)."""
+    names = {symbol: _identifier(symbol) for symbol in symbols}
+    shared = list(names.values())
+    return {
+        symbol: f"{name}_{_hash(symbol)}" if shared.count(name) > 1 and (is_mangled(symbol) or "/" in symbol) else name
+        for symbol, name in names.items()
+    }
+
+
+def c_word(name: str) -> str:
+    """A name as C and C++ can write it, whatever it means elsewhere: ``int_``, ``arg_FILE``."""
+    if is_reserved(name):
+        return "_".join(["arg", *filter(None, name.split("_"))])
+    return f"{name}_" if name in KEYWORDS or name in _MACROS else name
+
+
+def is_reserved(name: str) -> bool:
+    """Whether C and C++ leave a name to compilers and their libraries."""
+    return _RESERVED.fullmatch(name) is not None
+
+
+def is_mangled(symbol: str) -> bool:
+    """Whether C++ calls the kernel otherwise than the driver does."""
+    return readable(symbol) != symbol
+
+
+def _identifier(symbol: str) -> str:
+    folder, slash, own = symbol.rpartition("/")
+    if slash:
+        parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in folder.split("/") if part != "."]
+        name = "_".join([*parts, _identifier(own)])
+        return f"in_{name}" if name[0].isdigit() else name
+    if not is_mangled(symbol):
+        return re.sub(r"\W", "_", symbol, flags=re.ASCII)
+    text = _WORD.sub(lambda found: _WORDS[found[0]], readable(symbol))
+    return "_".join(re.findall(r"\w+", text, flags=re.ASCII))
+
+
+def _hash(symbol: str) -> str:
+    return hashlib.sha256(symbol.encode()).hexdigest()[:_DIGITS]

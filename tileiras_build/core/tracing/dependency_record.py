@@ -1,0 +1,170 @@
+"""The record of what a step has read: rows of kind, name and state, as text.
+
+Two blocks of JSON, a line each: first what the step itself has read, then what the libraries have that were loaded
+before it. The second is the same text for all steps of a build, so that it is compared once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .fs_probe import Looking, Stamp
+
+VERSION = 1
+_dumps = json.dumps  # the program may replace it
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One thing that was looked at: a kind of ``looking.KINDS``, its name, its state, and its stamp if it has contents."""
+
+    kind: str
+    name: str
+    state: str
+    stamp: Stamp | None = None
+
+    def to_json(self) -> list:
+        """As a row."""
+        return [self.kind, self.name, self.state, *([list(self.stamp)] if self.stamp else [])]
+
+    @classmethod
+    def from_json(cls, row: list) -> Read:
+        """The row's; raises ValueError or TypeError where it is none."""
+        kind, name, state, *stamp = row
+        if not all(isinstance(text, str) for text in (kind, name, state)):
+            raise ValueError("not a row")
+        return cls(kind, name, state, tuple(stamp[0]) if stamp else None)
+
+    def is_current(self, looking: Looking) -> bool:
+        """Whether what was looked at is as it was."""
+        return looking.look(self.kind, self.name, (self.stamp, self.state) if self.stamp else None) == self.state
+
+
+@dataclass(frozen=True)
+class Record:
+    """``reads`` are the step's own, ``libraries`` those of what was loaded before it, as text.
+
+    ``unfollowed`` says what the step did whose dependencies nobody can see; such a step has no record that holds.
+    """
+
+    reads: tuple[Read, ...]
+    libraries: str = "[]"
+    unfollowed: tuple[str, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """The text of the record."""
+        head = {"version": VERSION, "unfollowed": self.unfollowed, "reads": [read.to_json() for read in self.reads]}
+        return f"{_dumps(head)}\n{self.libraries}\n".encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Record | None:
+        """The record; None where ``data`` is not one of this version."""
+        try:
+            first, libraries, _ = data.decode().split("\n")
+            head = json.loads(first)
+            if head["version"] != VERSION:
+                return None
+            reads = tuple(map(Read.from_json, head["reads"]))
+            _parse(libraries)
+            return cls(reads, libraries, tuple(map(str, head["unfollowed"])))
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def all_reads(self) -> Iterator[Read]:
+        """The step's own reads, then the libraries'."""
+        yield from self.reads
+        yield from _parse(self.libraries)
+
+    @classmethod
+    def of(cls, reads: Iterable[Read], libraries: Iterable[Read], unfollowed: tuple[str, ...] = ()) -> Record:
+        """The record of these rows."""
+        return cls(tuple(reads), render_block(libraries), unfollowed)
+
+    def parts(self) -> tuple[tuple[Read, ...], tuple[Read, ...]]:
+        """The step's own reads, and the libraries'."""
+        return self.reads, _parse(self.libraries)
+
+    def digest(self) -> str:
+        """SHA-256 (hex) over everything that was read, without stamps."""
+        return hashlib.sha256((_states(self.reads) + _states_of_block(self.libraries)).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a step made, files by name, and the record of what it read; ``remarks`` are lines for the user."""
+
+    files: dict[str, bytes]
+    record: Record
+    remarks: tuple[str, ...] = ()
+
+
+def render_block(reads: Iterable[Read]) -> str:
+    """The text of ``Record.libraries``."""
+    return _dumps([read.to_json() for read in reads])
+
+
+@lru_cache(maxsize=64)
+def _parse(block: str) -> tuple[Read, ...]:
+    return tuple(map(Read.from_json, json.loads(block)))
+
+
+@lru_cache(maxsize=64)
+def _states_of_block(block: str) -> str:
+    return _states(_parse(block))
+
+
+def _states(reads: Iterable[Read]) -> str:
+    return _dumps([(read.kind, read.name, read.state) for read in reads])
+
+
+class Comparison:
+    """Compares records with what is there now; what several records have in common is compared once."""
+
+    def __init__(self, looking: Looking):
+        self.looking = looking
+        self._blocks: dict[str, Read | None] = {}
+
+    def first_change(self, record: Record) -> str | None:
+        """What is not as it was, in a few words; None where the step would read the same again."""
+        if record.unfollowed:
+            return f"{record.unfollowed[0]}, which cannot be followed"
+        changed = self._first(record.reads) or self._first_of_block(record.libraries)
+        return describe(changed) if changed else None
+
+    def _first_of_block(self, block: str) -> Read | None:
+        if block not in self._blocks:
+            self._blocks[block] = self._first(_parse(block))
+        return self._blocks[block]
+
+    def _first(self, reads: Iterable[Read]) -> Read | None:
+        return next((read for read in reads if not read.is_current(self.looking)), None)
+
+
+_WORDS = {
+    "contents": "{} changed",
+    "type": "{} appeared, or is gone",
+    "stat": "{} changed, or its times",
+    "link": "{} points elsewhere",
+    "names": "the files in {} changed",
+    "candidates": "another module is found as {}",
+    "among": "of the files that are looked for in {} others are there",
+    "program": "{} is another program",
+    "shadows": "modules in {} hide some of Python's",
+    "distributions": "the packages in {} changed",
+    "startup": "what Python does when it starts changed in {}",
+    "variable": "the variable {} changed",
+    "environment": "the environment changed{}",
+    "path": "where Python looks for modules changed{}",
+    "machine": "the machine's {} changed",
+    "place": "the project lies elsewhere{}",
+}
+
+
+def describe(read: Read) -> str:
+    """A change of what was read, in a few words."""
+    name = read.name.rpartition("//")[0] if read.kind == "among" else read.name
+    return _WORDS[read.kind].format(name.removeprefix("#/").replace("//", "/"))

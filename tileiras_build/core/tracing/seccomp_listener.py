@@ -1,0 +1,311 @@
+"""The system calls by which a process and all that it starts ask about files, as Linux tells them to another process.
+
+A filter (seccomp, ``SECCOMP_RET_USER_NOTIF``) stops each such call until the listener has looked at its arguments and
+lets it go on. So what C code, an unusual function of ``os`` or a process of its own reads is seen as well as ``open``.
+
+Source of numbers and structures: linux/seccomp.h, linux/filter.h, and the kernel's tables of system calls (x86-64,
+and the generic one, which 64-bit ARM has).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from .fs_probe import absolute
+
+
+class Kind(Enum):
+    """What a call does with the file that it names."""
+
+    OPEN = "opens"
+    STAT = "asks for the state of"
+    LINK = "reads the link"
+    LIST = "lists"
+    MAKE = "makes"
+    RENAME = "renames"
+    REMOVE = "removes"
+    CHANGE = "changes"
+    RUN = "runs a program"
+    CONNECT = "asks a server"
+    OTHER = "does what cannot be followed"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A row: the numbers on x86-64 and 64-bit ARM (-1: not there), and which arguments name a file and say how.
+
+    ``folder`` is the argument with the descriptor that ``path`` is relative to, -1 where it is the working folder; a call
+    without a ``path`` names an open descriptor by ``folder``.
+    """
+
+    name: str
+    x86: int
+    arm: int
+    kind: Kind
+    path: int = -1
+    folder: int = -1
+    flags: int = -1
+    second_path: int = -1
+    second_folder: int = -1
+
+
+CALLS = (
+    Call("open", 2, -1, Kind.OPEN, path=0, flags=1),
+    Call("creat", 85, -1, Kind.OPEN, path=0),
+    Call("openat", 257, 56, Kind.OPEN, path=1, folder=0, flags=2),
+    Call("openat2", 437, 437, Kind.OPEN, path=1, folder=0, flags=2),
+    Call("stat", 4, -1, Kind.STAT, path=0),
+    Call("lstat", 6, -1, Kind.STAT, path=0),
+    Call("newfstatat", 262, 79, Kind.STAT, path=1, folder=0, flags=3),
+    Call("statx", 332, 291, Kind.STAT, path=1, folder=0, flags=2),
+    Call("access", 21, -1, Kind.STAT, path=0),
+    Call("faccessat", 269, 48, Kind.STAT, path=1, folder=0),
+    Call("faccessat2", 439, 439, Kind.STAT, path=1, folder=0, flags=3),
+    Call("readlink", 89, -1, Kind.LINK, path=0),
+    Call("readlinkat", 267, 78, Kind.LINK, path=1, folder=0),
+    Call("getdents", 78, -1, Kind.LIST, folder=0),
+    Call("getdents64", 217, 61, Kind.LIST, folder=0),
+    Call("mkdir", 83, -1, Kind.MAKE, path=0),
+    Call("mkdirat", 258, 34, Kind.MAKE, path=1, folder=0),
+    Call("mknod", 133, -1, Kind.MAKE, path=0),
+    Call("mknodat", 259, 33, Kind.MAKE, path=1, folder=0),
+    Call("symlink", 88, -1, Kind.MAKE, path=1),
+    Call("symlinkat", 266, 36, Kind.MAKE, path=2, folder=1),
+    Call("link", 86, -1, Kind.MAKE, path=1, second_path=0),
+    Call("linkat", 265, 37, Kind.MAKE, path=3, folder=2, second_path=1, second_folder=0),
+    Call("rename", 82, -1, Kind.RENAME, path=1, second_path=0),
+    Call("renameat", 264, 38, Kind.RENAME, path=3, folder=2, second_path=1, second_folder=0),
+    Call("renameat2", 316, 276, Kind.RENAME, path=3, folder=2, second_path=1, second_folder=0),
+    Call("unlink", 87, -1, Kind.REMOVE, path=0),
+    Call("rmdir", 84, -1, Kind.REMOVE, path=0),
+    Call("unlinkat", 263, 35, Kind.REMOVE, path=1, folder=0),
+    Call("truncate", 76, 45, Kind.CHANGE, path=0),
+    Call("chmod", 90, -1, Kind.CHANGE, path=0),
+    Call("fchmodat", 268, 53, Kind.CHANGE, path=1, folder=0),
+    Call("chown", 92, -1, Kind.CHANGE, path=0),
+    Call("lchown", 94, -1, Kind.CHANGE, path=0),
+    Call("fchownat", 260, 54, Kind.CHANGE, path=1, folder=0),
+    Call("utimensat", 280, 88, Kind.CHANGE, path=1, folder=0),
+    Call("execve", 59, 221, Kind.RUN, path=0),
+    Call("execveat", 322, 281, Kind.RUN, path=1, folder=0),
+    Call("connect", 42, 203, Kind.CONNECT, path=1),
+    Call("getxattr", 191, 8, Kind.OTHER, path=0),
+    Call("lgetxattr", 192, 9, Kind.OTHER, path=0),
+    Call("listxattr", 194, 11, Kind.OTHER, path=0),
+    Call("llistxattr", 195, 12, Kind.OTHER, path=0),
+    Call("statfs", 137, 43, Kind.OTHER, path=0),
+    Call("name_to_handle_at", 303, 264, Kind.OTHER, path=1, folder=0),
+    Call("open_by_handle_at", 304, 265, Kind.OTHER),
+    Call("open_tree", 428, 428, Kind.OTHER, path=1, folder=0),
+    Call("io_uring_setup", 425, 425, Kind.OTHER),
+    Call("shmat", 30, 196, Kind.OTHER),
+    Call("mq_open", 240, 180, Kind.OTHER),
+    Call("ptrace", 101, 117, Kind.OTHER),
+    Call("process_vm_readv", 310, 270, Kind.OTHER),
+    Call("pidfd_getfd", 438, 438, Kind.OTHER),
+)
+_NO_FOLLOW, _EMPTY_PATH = 0x100, 0x1000  # AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
+_AT_CWD = -100
+_NO_FOLLOWING = frozenset(("lstat", "lchown", "lgetxattr", "llistxattr"))
+
+# (machine, AUDIT_ARCH_*, number of seccomp(2), which column of CALLS)
+_MACHINES = {"x86_64": (0xC000003E, 317, "x86"), "aarch64": (0xC00000B7, 277, "arm")}
+_NEW_PRIVILEGES, _SET_FILTER, _NEW_LISTENER = 38, 1, 8
+_ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
+_LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_NUMBER_AT, _MACHINE_AT = 0, 4  # offsets in struct seccomp_data
+
+_NOTICE = struct.Struct("=QII iIQ 6Q")  # seccomp_notif: id, pid, flags, then seccomp_data
+_ANSWER = struct.Struct("=Qqi I")  # seccomp_notif_resp: id, val, error, flags
+_CONTINUE = 1
+_LONGEST_PATH = 4096
+
+
+def _ioctl(size: int, number: int) -> int:
+    return 3 << 30 | size << 16 | ord("!") << 8 | number
+
+
+_RECEIVE, _SEND = _ioctl(_NOTICE.size, 0), _ioctl(_ANSWER.size, 1)
+# SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (Linux 6.6): who waits goes on where who answers runs.
+_SET_FLAGS, _SAME_PROCESSOR = 1 << 30 | 8 << 16 | ord("!") << 8 | 4, 1
+
+
+class _Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("rows", ctypes.c_void_p))
+
+
+def listen() -> int | None:
+    """Stop the calls of this process, and of all that it starts, from now on; the descriptor by which they are told.
+
+    None where the system has no such filters or forbids them; then nothing is stopped.
+    """
+    if (machine := _MACHINES.get(platform.machine())) is None:
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+    rows = _rows(machine)
+    code = ctypes.create_string_buffer(rows, len(rows))
+    program = _Filter(len(rows) // 8, ctypes.addressof(code))
+    if libc.prctl(_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        return None
+    libc.syscall.restype = ctypes.c_long
+    descriptor = libc.syscall(machine[1], _SET_FILTER, _NEW_LISTENER, ctypes.byref(program))
+    return descriptor if descriptor >= 0 else None
+
+
+def _rows(machine: tuple[int, int, str]) -> bytes:
+    """The filter as a program of the kernel's packet filter: a notice for each number of the table."""
+    architecture, _, column = machine
+    numbers = sorted(number for call in CALLS if (number := getattr(call, column)) >= 0)
+    row = struct.Struct("=HBBI").pack
+    tests = [row(_JUMP_IF_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    return b"".join(
+        (
+            row(_LOAD, 0, 0, _MACHINE_AT),
+            row(_JUMP_IF_EQUAL, 1, 0, architecture),
+            row(_RETURN, 0, 0, _ALLOW),
+            row(_LOAD, 0, 0, _NUMBER_AT),
+            *tests,
+            row(_RETURN, 0, 0, _ALLOW),
+            row(_RETURN, 0, 0, _NOTIFY),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call of a thread: what it does, with which absolute path (None: it could not be read), and how."""
+
+    thread: int
+    kind: Kind
+    name: str
+    path: str | None
+    flags: int = 0
+    follows: bool = True
+    second: str | None = None
+
+    @property
+    def is_open_file(self) -> bool:
+        """Whether the state of an open file is asked for, as the C library does whenever it opens one."""
+        return self.kind is Kind.STAT and bool(self.flags & _EMPTY_PATH)
+
+
+def show_calls(channel: socket.socket) -> None:
+    """Call ``listen``, and send what it gives to the process that looks (``Listener.shown``)."""
+    descriptor = listen()
+    socket.send_fds(channel, [b"-" if descriptor is None else b"+"], [] if descriptor is None else [descriptor])
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+class Listener:
+    """Receives the calls of a process that has called ``listen``, each of which waits until it is let go."""
+
+    def __init__(self, descriptor: int):
+        self.descriptor = descriptor
+        _, _, column = _MACHINES[platform.machine()]
+        self._calls = {getattr(call, column): call for call in CALLS}
+        with suppress(OSError):
+            fcntl.ioctl(descriptor, _SET_FLAGS, _SAME_PROCESSOR)
+
+    @classmethod
+    def shown(cls, channel: socket.socket) -> Listener | None:
+        """The listener that another process sends by ``show_calls``; None where its system has none."""
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1)
+        return cls(descriptors[0]) if descriptors else None
+
+    def receive(self, is_looked_at: Callable[[], bool] = lambda: True) -> Iterator[Asked]:
+        """The call that waits, which goes on when the consumer has looked at it.
+
+        Nothing where its process has ended, or ``is_looked_at`` says of the moment that its calls go on unseen.
+        """
+        notice = bytearray(_NOTICE.size)
+        try:
+            fcntl.ioctl(self.descriptor, _RECEIVE, notice)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.EINTR):
+                return
+            raise
+        number, process, _, call, _, _, *arguments = _NOTICE.unpack(notice)
+        try:
+            if is_looked_at():
+                yield self._asked(self._calls[call], process, arguments)
+        finally:
+            with suppress(FileNotFoundError):
+                fcntl.ioctl(self.descriptor, _SEND, bytearray(_ANSWER.pack(number, 0, 0, _CONTINUE)))
+
+    def close(self) -> None:
+        """Calls that come after it fail."""
+        os.close(self.descriptor)
+
+    def _asked(self, call: Call, process: int, arguments: list[int]) -> Asked:
+        flags = self._flags(call, process, arguments)
+        follows = call.name not in _NO_FOLLOWING and not (call.kind is Kind.STAT and flags & _NO_FOLLOW)
+        if call.kind is Kind.CONNECT:
+            return Asked(process, call.kind, call.name, self._socket(process, arguments[call.path]))
+        path = self._path(process, arguments, call.path, call.folder, by_descriptor=call.kind is Kind.LIST)
+        second = self._path(process, arguments, call.second_path, call.second_folder)
+        return Asked(process, call.kind, call.name, path, flags, follows, second)
+
+    def _flags(self, call: Call, process: int, arguments: list[int]) -> int:
+        if call.name == "creat":
+            return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        if call.name == "openat2":
+            data = self._read(process, arguments[call.flags], 8)
+            return struct.unpack("=Q", data)[0] if data and len(data) == 8 else os.O_RDWR
+        return arguments[call.flags] & 0xFFFFFFFF if call.flags >= 0 else 0
+
+    def _path(
+        self, process: int, arguments: list[int], path: int, folder: int, *, by_descriptor: bool = False
+    ) -> str | None:
+        if by_descriptor:
+            return _target(process, f"fd/{_signed(arguments[folder])}")
+        if path < 0:
+            return None
+        data = self._read(process, arguments[path], _LONGEST_PATH)
+        if data is None:
+            return None
+        if not data or not data[0]:
+            return os.devnull
+        name = os.fsdecode(data.partition(b"\0")[0])
+        if os.path.isabs(name):
+            return absolute(name)
+        at = _AT_CWD if folder < 0 else _signed(arguments[folder])
+        base = _target(process, "cwd" if at == _AT_CWD else f"fd/{at}")
+        return None if base is None else absolute(name, base)
+
+    def _socket(self, process: int, address: int) -> str | None:
+        """The path of a socket of this machine; None for any other."""
+        data = self._read(process, address, 110)
+        if data is None or len(data) < 3 or struct.unpack_from("=H", data)[0] != 1 or not data[2]:
+            return None
+        return os.fsdecode(data[2:].partition(b"\0")[0])
+
+    def _read(self, process: int, address: int, size: int) -> bytes | None:
+        """Bytes of a process's memory, which may end before ``size``."""
+        if not address:
+            return b""
+        with suppress(OSError, OverflowError), open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
+            return os.pread(memory.fileno(), size, address)
+        return None
+
+
+def _signed(argument: int) -> int:
+    return ctypes.c_int(argument & 0xFFFFFFFF).value
+
+
+def _target(process: int, link: str) -> str | None:
+    try:
+        found = os.readlink(f"/proc/{process}/{link}")
+    except OSError:
+        return None
+    return found if found.startswith(os.sep) else None

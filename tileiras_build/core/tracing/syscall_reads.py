@@ -1,0 +1,232 @@
+"""What a process reads by the system calls of it and of all that it starts, whoever makes them.
+
+``watch.py`` knows what a question of Python's is about, and misses what C code, unusual functions and other processes ask. This
+sees every call, and adds to a record what the record does not explain: whatever cannot be expressed as a row makes
+the step one that is ``unfollowed``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache
+
+from .audit_hooks import PACKAGE, ReadsChanged
+from .dependency_record import Read, Record, describe
+from .fs_probe import Looking, Stamp, is_compiled_module, is_installed, is_standard, stamp
+from .portable_paths import Places
+from .seccomp_listener import Asked, Kind
+
+_WRITES = os.O_WRONLY | os.O_RDWR
+# What the interpreter, the C library and the loader of shared libraries ask for by themselves; what the program asks for
+# there is heard by ``watch.py``.
+_SYSTEM = (
+    *("/dev/", "/proc/", "/sys/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/"),
+    *("/usr/share/locale/", "/usr/lib/locale/", "/etc/ld.so", "/run/nscd/", "/var/run/nscd/"),
+)
+# Kinds of rows that say why a folder was looked at.
+_OF_FOLDERS = frozenset(("names", "candidates", "among", "shadows", "distributions"))
+
+
+class SystemReads:
+    """Collects what the calls of one step ask.
+
+    ``tolerates_runs`` tells whether the step has run a program whose result decides nothing.
+    """
+
+    def __init__(self, tolerates_runs: Callable[[], bool]):
+        self._tolerates_runs = tolerates_runs
+        self._seen: dict[tuple[str, str], Stamp | str | None] = {}
+        self._made: set[str] = set()
+        self._changed: set[str] = set()
+        self._unfollowed: dict[str, None] = {}
+        self._ran = False
+
+    def see(self, asked: Asked, process: int) -> None:
+        """One call, which waits meanwhile, of the step's own ``process`` or of one that it has started."""
+        if self._tolerates_runs() and not os.path.exists(f"/proc/{process}/task/{asked.thread}"):
+            return
+        _HANDLERS[asked.kind](self, asked)
+
+    def add_to(self, record: Record, places: Places) -> Record:
+        """The record with what only the calls tell.
+
+        Raises ReadsChanged where something is not what it was when it was asked for.
+        """
+        explained = _explained(record, places)
+        looking = Looking(Places("/", "/"))
+        missing = [item for item in sorted(self._seen.items()) if not _explains(explained, *item[0], places)]
+        rows = [row for item in missing if (row := self._row(looking, *item)) is not None]
+        for name in sorted(self._changed & {row.name for row in rows}):
+            rows = [row for row in rows if row.name != name]
+        if self._ran and not self._tolerates_runs() and not record.unfollowed:
+            self._unfollowed["it runs a program"] = None
+        reads = (*record.reads, *(replace(row, name=places.name(row.name)) for row in rows))
+        return replace(record, reads=reads, unfollowed=tuple(dict.fromkeys((*record.unfollowed, *self._unfollowed))))
+
+    def _row(self, looking: Looking, key: tuple[str, str], found: Stamp | str | None) -> Read | None:
+        kind, name = key
+        state = looking.look(kind, name)
+        now = looking.stamps[name] if kind == "contents" else state
+        if now == found:
+            return Read(kind, name, state, looking.stamps[name] if kind == "contents" else None)
+        if name in self._changed or self._is_made(name):
+            self._unfollowed[f"it changes {name}, which it also reads"] = None
+            return None
+        raise ReadsChanged(describe(Read(kind, name, state)))
+
+    # ---- one handler for each kind of call
+    def _open(self, asked: Asked) -> None:
+        name = self._followed(asked)
+        if name is None:
+            return
+        if asked.flags & os.O_PATH:
+            self._note("stat", name)
+        elif not asked.flags & _WRITES:
+            if not os.path.isdir(name):
+                self._note("contents", name)
+        elif not os.path.lexists(name):
+            self._made.add(name)
+        elif asked.flags & os.O_EXCL and asked.flags & os.O_CREAT:
+            self._note("type", name)
+        elif asked.flags & os.O_TRUNC:
+            self._made.add(name)
+        else:
+            self._note("contents", name)
+            self._changed.add(name)
+
+    def _stat(self, asked: Asked) -> None:
+        if (name := self._followed(asked)) is None:
+            return
+        if not asked.follows:
+            self._note("link", name)
+        self._note("stat", name)
+
+    def _link(self, asked: Asked) -> None:
+        if (name := self._named(asked)) is not None and not self._is_made(name):
+            self._note("link", name)
+
+    def _list(self, asked: Asked) -> None:
+        if (name := self._followed(asked)) is not None:
+            self._note("names", name)
+
+    def _make(self, asked: Asked) -> None:
+        if (name := self._named(asked)) is None:
+            return
+        if os.path.lexists(name):
+            self._note("type", name)
+        else:
+            self._made.add(name)
+        self._name_again(asked.second)
+
+    def _rename(self, asked: Asked) -> None:
+        if (name := self._named(asked)) is None:
+            return
+        self._name_again(asked.second)
+        self._made.add(name)
+
+    def _name_again(self, source: str | None) -> None:
+        if source is not None and not self._is_made(source) and os.path.lexists(source):
+            self._unfollowed[f"it gives another name to {source}"] = None
+
+    def _change(self, asked: Asked) -> None:
+        name = self._named(asked)
+        if name is not None and not self._is_made(name) and os.path.lexists(name):
+            self._unfollowed[f"it {asked.kind.value} {name}"] = None
+
+    def _run(self, asked: Asked) -> None:
+        self._ran = True
+
+    def _connect(self, asked: Asked) -> None:
+        if asked.path is None or os.path.exists(asked.path):
+            self._unfollowed["it asks a server"] = None
+
+    def _other(self, asked: Asked) -> None:
+        if asked.path is None or not is_ignored(asked.path):
+            self._unfollowed[f"it calls {asked.name}"] = None
+
+    # ---- names
+    def _named(self, asked: Asked) -> str | None:
+        """The path that a call names; None where that decides nothing."""
+        if asked.path is None:
+            if asked.kind is not Kind.LIST and not asked.is_open_file:
+                self._unfollowed[f"it calls {asked.name} in a way that cannot be followed"] = None
+            return None
+        return None if is_ignored(asked.path) else asked.path
+
+    def _followed(self, asked: Asked) -> str | None:
+        """As ``_named``; behind a link that the program has made, what it leads to."""
+        name = self._named(asked)
+        if name is None or not self._is_made(name):
+            return name
+        real = os.path.realpath(name)
+        return None if self._is_made(real) or is_ignored(real) else real
+
+    def _is_made(self, name: str) -> bool:
+        return name in self._made or any(name.startswith(made + os.sep) for made in self._made)
+
+    def _note(self, kind: str, name: str) -> None:
+        if (kind, name) not in self._seen and not self._is_made(name):
+            found = stamp(name) if kind == "contents" else Looking(Places("/", "/")).look(kind, name)
+            self._seen[kind, name] = found
+
+
+_HANDLERS: dict[Kind, Callable[[SystemReads, Asked], None]] = {
+    Kind.OPEN: SystemReads._open,
+    Kind.STAT: SystemReads._stat,
+    Kind.LINK: SystemReads._link,
+    Kind.LIST: SystemReads._list,
+    Kind.MAKE: SystemReads._make,
+    Kind.RENAME: SystemReads._rename,
+    Kind.REMOVE: SystemReads._change,
+    Kind.CHANGE: SystemReads._change,
+    Kind.RUN: SystemReads._run,
+    Kind.CONNECT: SystemReads._connect,
+    Kind.OTHER: SystemReads._other,
+}
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a path belongs to the system, to Python, to an installed library or to this package."""
+    if name.startswith(_SYSTEM) or f"{name}{os.sep}".startswith(PACKAGE + os.sep) or is_compiled_module(name):
+        return True
+    return is_standard(name) or is_installed(name)
+
+
+def _explained(record: Record, places: Places) -> dict[str, frozenset[str]]:
+    """The kinds of the record's rows by absolute path."""
+    found = dict(_explained_by_libraries(record.libraries, places))
+    for name, kinds in _kinds(record.reads, places).items():
+        found[name] = kinds | found.get(name, frozenset())
+    return found
+
+
+@lru_cache(maxsize=8)
+def _explained_by_libraries(block: str, places: Places) -> dict[str, frozenset[str]]:
+    return _kinds(Record((), block).all_reads(), places)
+
+
+def _kinds(reads: Iterable[Read], places: Places) -> dict[str, frozenset[str]]:
+    """Kinds by path; a row about modules of a folder is one of the folder."""
+    found: dict[str, set[str]] = {}
+    for read in reads:
+        name = read.name.rpartition("//")[0] if read.kind in ("candidates", "among") else read.name
+        found.setdefault(places.path(name), set()).add(read.kind)
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+def _explains(explained: dict[str, frozenset[str]], kind: str, name: str, places: Places) -> bool:
+    """Whether the rows say why ``name`` was asked for.
+
+    Python's search for modules lists a folder and asks for the state of files in it, of the folder and of those above.
+    """
+    own: frozenset[str] = explained.get(name, frozenset())
+    if kind == "contents":
+        return "contents" in own
+    if kind == "names":
+        return bool(own & _OF_FOLDERS)
+    if kind == "type":
+        return bool(own)
+    searched = _OF_FOLDERS - {"names"}
+    return bool(own or explained.get(os.path.dirname(name), frozenset()) & searched) or places.lie_below(name)

@@ -1,0 +1,89 @@
+"""``ct.tune``: cuTile searches, the device measures.
+
+cuTile's search is Python over one function of its C code that times a launch; that function is taken over. Where the search
+calls it, it may leave repetitions out (``Device.measure``); where anyone else does, each call is a launch. Where a time limit is
+given, a GPU's launch is made in another process, as cuTile's is, for nothing stops a kernel but the end of its process; where that
+cannot open the memory of the arguments, it is made in this one, reported where it takes longer, and goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import launch_hook
+
+if TYPE_CHECKING:
+    from .compiled_kernel_cache import Compiled
+    from .session import Session
+
+Function = Callable[..., Any]
+
+
+def make_benchmark(own: Function) -> Function:
+    """The function that takes the place of ``_benchmark``: microseconds of one launch on the GPU."""
+    return _timed(own, lambda session, kernel, compiled, grid: True)
+
+
+def make_benchmark_of_search(own: Function) -> Function:
+    """The function that takes the place of ``_benchmark`` where the search calls it, many times for each configuration."""
+    return _timed(own, _is_first)
+
+
+def _timed(own: Function, counts_as_first: Callable[[Session, Any, Compiled, Any], bool]) -> Function:
+    def _benchmark(stream: object, grid: Any, kernel: Any, arguments: Any, flush_l2: bool = True, /) -> float:
+        session = launch_hook.session
+        if session is None:
+            return own(stream, grid, kernel, arguments, *(() if flush_l2 else (False,)))
+        compiled = session.compile(kernel, arguments)  # what is measured is the launch
+        work = lambda: session.enqueue(stream, grid, kernel, arguments, False)
+        return session.device.measure(work, stream, flush_l2, None, counts_as_first(session, kernel, compiled, grid))
+
+    return _benchmark
+
+
+def make_benchmark_with_timeout(own: Function) -> Function:
+    """The function that takes the place of ``benchmark_with_timeout``: microseconds of the launch, and seconds of it all."""
+
+    def benchmark_with_timeout(
+        stream: object, grid: Any, kernel: Any, pyargs: Any, timeout_sec: float, *more: bool
+    ) -> tuple[float, float | None]:
+        session = launch_hook.session
+        if session is None:
+            return own(stream, grid, kernel, pyargs, timeout_sec, *more)
+        compiled = session.compile(kernel, pyargs)  # the limit is for the launch
+        first, flush = _is_first(session, kernel, compiled, grid), more[0] if more else True
+        work = lambda: session.enqueue(stream, grid, kernel, pyargs, False)
+        start = time.perf_counter()
+        try:
+            taken = session.measure_elsewhere(stream, grid, kernel, pyargs, flush, timeout_sec)
+            if taken is None:
+                taken = session.device.measure(work, stream, flush, timeout_sec, first)
+        except TimeoutError as error:
+            raise session.cutile.timeout_class(str(error)) from None
+        return taken, time.perf_counter() - start
+
+    return benchmark_with_timeout
+
+
+def make_synchronize(own: Function) -> Function:
+    """The function that takes the place of ``_synchronize_context``."""
+
+    def _synchronize_context() -> None:
+        session = launch_hook.session
+        if session is None:
+            own()
+        else:
+            session.device.synchronize()
+
+    return _synchronize_context
+
+
+def _is_first(session: Session, kernel: Any, compiled: Compiled, grid: Any) -> bool:
+    """Whether the search times this for the first time: each configuration is a kernel of its own."""
+    measured, kind = session.kept(kernel).measured, (compiled.entry, tuple(grid))
+    if kind in measured:
+        return False
+    measured.add(kind)
+    return True

@@ -1,0 +1,62 @@
+"""Python processes that a script starts are under the device that it is under itself.
+
+Their environment names the device, and a folder of ours at the head of PYTHONPATH whose ``sitecustomize`` enables it: cuTile
+is taken over when they import it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from ..core.knobs import CUTILE_INHERITED
+from ..target.targets import find_target
+from .run_settings import Settings
+
+FOLDER = Path(__file__).resolve().parent / "inherited"
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """The variables of processes that are to be under a device; of many, so that each launches in one process by default."""
+    if settings.device == "cpu":
+        settings = replace(settings, jobs=settings.jobs or 1)
+    path = os.pathsep.join(filter(None, (str(FOLDER), os.environ.get("PYTHONPATH"))))
+    return {CUTILE_INHERITED.name: json.dumps(asdict(settings)), "PYTHONPATH": path}
+
+
+@contextmanager
+def inherited(settings: Settings) -> Iterator[None]:
+    """Let processes that are started now be under the device."""
+    added = environment(settings)
+    before = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def enable_later() -> None:
+    """Enable what the environment names once cuTile is imported; stand in for frameworks from the start."""
+    from .fakes.post_import_hooks import when_imported
+
+    settings = Settings(**json.loads(CUTILE_INHERITED.read()))
+    if settings.device == "cpu":
+        from .devices.emulator_device import open_frameworks
+
+        open_frameworks(find_target(settings.sm or ""), settings.keep)
+
+    def take_over(_: object) -> None:
+        from . import enable
+
+        enable(settings.sm, device=settings.device, **settings.options())
+
+    when_imported("cuda.tile", take_over)

@@ -1,0 +1,240 @@
+"""Kernels compiled for a device: in memory with the kernel itself, and on disk.
+
+The key on disk is what decides the bytes, as the build's key is (``build/caching_executor.py``): the bytecode, the target, the
+options, the code and the libraries of every stage, and the files that stages read. It holds no path, so that checkouts and
+machines may share a folder, and a new version of the compiler finds nothing of an old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import linecache
+import marshal
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from ..core.errors import TileirasError
+from ..core.file_io import file_digest
+from ..core.knobs import cutile_cache
+from ..core.user_cache import key_of as local_key
+from ..core.user_cache import local_store
+from ..frontend.kernel_signature import Signature, render
+from ..frontend.portable_source_names import with_producer
+from ..manifest.launch_manifest import Launch, read_launch_manifest
+from ..pipeline.job import Job
+from ..pipeline.stages import STAGES, between, load, source_digest
+from ..pipeline.tuning_parameters import BY_NAME
+from ..target.targets import find_target
+from .flatten_arguments import signed
+from .installation_fingerprint import known, state, state_of
+from .kernel_fingerprint import as_first_seen, is_front_end_itself, origin_of
+
+if TYPE_CHECKING:
+    from ..workers.executor.cache import BuildCache
+    from .cuda_tile_versions import Cutile
+    from .devices import Device
+
+VERSION = 1  # of what a key covers and of the files of an entry
+_PTX, _CUBIN, _MANIFEST = "kernel.ptx", "kernel.cubin", "kernel.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A kernel for one kind of arguments: its ``entry``, ``ptx`` and ``manifest``, and where the device runs machine code its
+    ``cubin``. The emulator takes it for artifacts."""
+
+    entry: str
+    manifest: Mapping[str, Any]
+    ptx: str
+    cubin: bytes | None
+
+    @cached_property
+    def launch(self) -> Launch:
+        """How it is launched."""
+        return read_launch_manifest(self.manifest).kernels[self.entry]
+
+    def files(self) -> dict[str, bytes]:
+        """What is kept on disk."""
+        kept = {_PTX: self.ptx.encode(), _MANIFEST: json.dumps(self.manifest).encode()}
+        return kept if self.cubin is None else kept | {_CUBIN: self.cubin}
+
+    @classmethod
+    def of_files(cls, entry: str, files: Mapping[str, bytes]) -> Compiled:
+        """What was kept."""
+        return cls(entry, json.loads(files[_MANIFEST]), files[_PTX].decode(), files.get(_CUBIN))
+
+
+class Compiler:
+    """Compiles for one device. Whichever thread asks, what two kernels share is compiled once."""
+
+    def __init__(self, cutile: Cutile, device: Device, tuning: Mapping[str, Any]):
+        self._cutile, self._device, self._tuning = cutile, device, tuning
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._made: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
+        place = cutile_cache()
+        self._is_kept = place is not None
+        if place is not None and not os.path.isdir(os.path.expanduser(place)):
+            _ = self._disk  # says what is wrong with the place
+        self.compilations = 0
+        """How many kernels neither memory nor disk had."""
+
+    def compile(self, kernel: Any, signature: Any) -> Compiled:
+        """The kernel for arguments of this signature. Raises what cuTile's front end raises, and TileirasError."""
+        key = self._key_of_origin(kernel, signature)
+        if key is None:
+            return self._exported(kernel, signature)
+        if (found := self._made.get(key)) is not None or (found := _of_origin(key)) is not None:
+            self._made[key] = found
+            return found
+        with as_first_seen(kernel):
+            made = self._exported(kernel, signature)
+        self._made[key] = made
+        _keep_of_origin(key, made)
+        return made
+
+    def _key_of_origin(self, kernel: Any, signature: Any) -> str | None:
+        """What decides the kernel, without cuTile's front end; None where that is not known."""
+        if not self._is_kept or not self._cutile.row.looks_once or not is_front_end_itself() or state() is None:
+            return None
+        origin = origin_of(kernel, signature)
+        if origin is None:
+            return None
+        tuning = sorted(self._tuning.items())
+        target, stop_at = self._device.target, self._device.stop_at
+        return local_key("kernel", VERSION, origin, target, stop_at, tuning, state(), *_read_files(stop_at))
+
+    def _exported(self, kernel: Any, signature: Any) -> Compiled:
+        target = self._device.target
+        exported = self._cutile.export(kernel, signature, target)
+        names = signed(self._cutile.parameter_names(kernel), signature)
+        data = with_producer(exported.data, render({exported.entry: Signature(names)}))
+        job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
+        job = job.tuned(self._tuning)
+        try:
+            return self._once(exported.entry, data, job)
+        except TileirasError as error:
+            _show_line(error)
+            raise
+
+    def compile_bytecode(self, data: bytes, entry: str, target: str, level: int) -> bytes:
+        """The cubin of a file of bytecode, which may hold several kernels."""
+        from .. import driver
+
+        # Who launches a cubin alone has no manifest to follow.
+        tuning = {name: number for name, number in self._tuning.items() if not BY_NAME[name].is_launched}
+        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry, **tuning).cubin
+        assert cubin is not None
+        return cubin
+
+    @property
+    def name(self) -> str:
+        """What tells images of this compiler from those of others, of other versions of it, and of it with other options."""
+        return " ".join(
+            ["tileiras_build", _compiler_digest("cubin"), *[f"{name}={n}" for name, n in self._tuning.items()]]
+        )
+
+    @cached_property
+    def _disk(self) -> BuildCache | None:
+        """The cache on disk; None where the user wants none."""
+        from ..workers.executor.cache import BuildCache, open_store
+
+        place = cutile_cache()
+        return None if place is None else BuildCache(open_store(place))
+
+    def _once(self, entry: str, data: bytes, job: Job) -> Compiled:
+        key = key_of(data, job, self._device.stop_at)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            found = self._made.get(key) or self._find(entry, key)
+            made = found or self._compile(entry, data, job, key)
+            self._made[key] = made
+        with self._lock:
+            self._locks.pop(key, None)
+        return made
+
+    def _find(self, entry: str, key: str) -> Compiled | None:
+        if self._disk is None:
+            return None
+        names = (_PTX, _MANIFEST, *((_CUBIN,) if self._device.stop_at == "cubin" else ()))
+        files = self._disk.find(key, names)
+        return None if files is None else Compiled.of_files(entry, files)
+
+    def _compile(self, entry: str, data: bytes, job: Job, key: str) -> Compiled:
+        from .. import driver
+
+        tuning: dict[str, Any] = job.tuning
+        artifacts = driver.compile(
+            data,
+            job.target.name,
+            opt_level=job.opt_level,
+            lineinfo=job.lineinfo,
+            stop_at=self._device.stop_at,
+            name=entry,
+            **tuning,
+        )
+        assert artifacts.ptx is not None
+        self.compilations += 1
+        made = Compiled(entry, artifacts.manifest, artifacts.ptx, artifacts.cubin)
+        if self._disk is not None:
+            self._disk.keep(key, made.files())
+        return made
+
+
+def _show_line(error: TileirasError) -> None:
+    """Let the traceback end with the line of the user's program that an error is about, as cuTile's own errors do."""
+    where = error.location
+    text = linecache.getline(where.file, where.line).rstrip() if where and where.file else ""
+    if where and text:
+        error.add_note(f"    {text.lstrip()}\n    {' ' * (where.column - 1 - len(text) + len(text.lstrip()))}^")
+
+
+def _of_origin(key: str) -> Compiled | None:
+    """The kernel that one of this user's processes has made of the same origin."""
+    store = local_store()
+    data = None if store is None else store.find(key)
+    if data is None:
+        return None
+    entry, files = marshal.loads(data)
+    return Compiled.of_files(entry, files)
+
+
+def _keep_of_origin(key: str, made: Compiled) -> None:
+    if (store := local_store()) is not None:
+        store.keep(key, marshal.dumps((made.entry, made.files())))
+
+
+def key_of(data: bytes, job: Job, stop_at: str) -> str:
+    """64 hex digits of all that decides what a bytecode becomes."""
+    options = {field.name: getattr(job, field.name) for field in fields(Job) if field.name != "target"}
+    parts = [VERSION, hashlib.sha256(data).hexdigest(), job.target.name, options, stop_at, _compiler_digest(stop_at)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def _compiler_digest(stop_at: str) -> str:
+    """Of the code, the libraries and the files of every stage up to ``stop_at``."""
+    return known(f"compiler up to {stop_at} with {_read_files(stop_at)}", lambda: _read_compiler(stop_at))
+
+
+@cache
+def _read_files(stop_at: str) -> tuple[tuple, ...]:
+    """The files that the stages up to ``stop_at`` read, such as ptxas, and their states."""
+    files = [str(load(file.find)(None)) for stage in between(STAGES[0].name, stop_at) for file in stage.inputs]
+    return tuple((file, *state_of(os.stat(file))) for file in files)
+
+
+def _read_compiler(stop_at: str) -> str:
+    digest = hashlib.sha256()
+    for stage in between(STAGES[0].name, stop_at):
+        digest.update(source_digest(stage).encode())
+        for file in stage.inputs:
+            digest.update(file_digest(str(load(file.find)(None))).encode())
+    return digest.hexdigest()

@@ -1,0 +1,230 @@
+"""VERSIONS: what this package asks of each release of cuda-tile, and ``Cutile``, through which alone it asks.
+
+cuTile has no public interface for what takes the place of its compiler and its launcher. All of its names that are used here are
+in this file and in ``patching.py``; ``tests/cutile/`` runs them with every release that it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import InvalidInput, Location, Unsupported
+from .installation_fingerprint import known
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+PACKAGE = "cuda-tile"
+INSTALL = "pip install 'cuda-tile==1.7.0'"
+LONGEST_SYMBOL = 256
+_NO_SOURCE = ("could not get source code", "source code not available")  # inspect says so
+
+
+@dataclass(frozen=True)
+class Version:
+    """A release: ``release`` is "1.7" of 1.7.x, ``bytecode`` the newest version that it writes and calls released,
+    ``convention`` the newest calling convention (a static method of CallingConvention).
+
+    ``launcher`` launches with a number of threads, by the driver's ``driver_launch``; it asks for dynamic shared memory if
+    ``asks_for_shared_memory``, and lets kernels take all that they ask for if ``raises_shared_memory``. ``masks`` are the
+    attributes of an annotated function that the kernel's class in C is made of, ``no_extras`` is what stands last in what
+    ``_compile`` returns where there is nothing. ``looks_once``: the front end looks at a function once in a process, and
+    ``origins.py`` knows at what.
+    """
+
+    release: str
+    bytecode: str
+    convention: str
+    masks: tuple[str, ...] = ("parameter_annotations",)
+    launcher: str = "launch_extended"
+    driver_launch: str = "cuLaunchKernelEx"
+    asks_for_shared_memory: bool = True
+    raises_shared_memory: bool = True
+    no_extras: list | tuple = ()
+    looks_once: bool = False
+
+
+_MASKS = ("constant_parameter_mask", "int64_index_parameter_mask", "int64_parameter_mask")
+VERSIONS: tuple[Version, ...] = (
+    Version("1.3", "13.2", "cutile_python_v1", _MASKS[:1], "launch_with_block", "cuLaunchKernel", False, False),
+    Version("1.4", "13.3", "cutile_python_v1", _MASKS, raises_shared_memory=False, no_extras=[]),
+    Version("1.5", "13.3", "cutile_python_v2", raises_shared_memory=False, no_extras=[]),
+    Version("1.6", "13.4", "cutile_python_v2", no_extras=[]),
+    Version("1.7", "13.4", "cutile_python_v2", looks_once=True),
+)
+
+
+def installed_version() -> Version:
+    """The row of the installed cuda-tile; raises InvalidInput[cutile-missing] or Unsupported[cutile-version]."""
+    found = known(f"version of {PACKAGE}", _installed)
+    for row in VERSIONS:
+        if found == row.release or found.startswith(f"{row.release}."):
+            return row
+    between = f"{VERSIONS[0].release} to {VERSIONS[-1].release}"
+    message = f"{PACKAGE} {found} is installed, and its kernels can be taken over of {between} only"
+    raise Unsupported("cutile-version", message, remedy=INSTALL)
+
+
+def _installed() -> str:
+    # Imports more than a launch of a small kernel does.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        raise InvalidInput("cutile-missing", f"{PACKAGE} is not installed", remedy=INSTALL) from None
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A kernel as bytecode: ``data``, and the entry point's name in it."""
+
+    data: bytes
+    entry: str
+
+
+class Cutile:
+    """The installed cuda-tile."""
+
+    def __init__(self) -> None:
+        self.row = installed_version()
+        self.signatures = self._module("compilation._signature")
+        own = self._module("_cext")
+        self.kernel_class: type = own.TileDispatcher
+        self.launch_blocks: Callable[..., None] = getattr(own, self.row.launcher)
+        self._twin_class = _twin_class(own.TileDispatcher)
+        convention = getattr(own.CallingConvention, self.row.convention)
+        self._convention = convention()
+
+    @cached_property
+    def compile(self) -> ModuleType:
+        """The front end, which takes as long to import as all else of cuTile (and imports PyTorch and JAX)."""
+        return self._module("_compile")
+
+    @cached_property
+    def bytecode_version(self) -> Any:
+        """The newest version of bytecode that is written."""
+        return self.compile.parse_bytecode_version(self.row.bytecode)
+
+    @cached_property
+    def element_kinds(self) -> frozenset[str]:
+        """The types that elements of arrays may have, named as NumPy does."""
+        own = vars(import_module("cuda.tile"))
+        return frozenset(name.rstrip("_") for name, value in own.items() if isinstance(value, own["DType"]))
+
+    def _module(self, name: str) -> ModuleType:
+        try:
+            return import_module(f"cuda.tile.{name}")
+        except ImportError as error:
+            message = f"{PACKAGE} cannot be imported: {error}"
+            raise InvalidInput("cutile-missing", message, remedy=INSTALL) from None
+
+    def signature(self, kernel: Any, shown: tuple[object, ...]) -> Any:
+        """The KernelSignature of a launch of ``kernel`` with these arguments, exactly as cuTile's own launcher sees it."""
+        _check_count(len(self.parameter_names(kernel)), len(shown))
+        return self.signatures.KernelSignature.from_kernel_args(kernel, shown, self._convention)
+
+    def as_ours(self, signature: Any, kernel: Any) -> Any:
+        """A signature that cuTile's launcher has made, as ``signature`` makes it."""
+        made = self.signatures.KernelSignature(signature.parameters, self._convention)
+        return made.with_mangled_symbol(kernel._pyfunc.__name__)
+
+    def twin(self, kernel: Any, answer: Callable[[Any], tuple[object, ...]]) -> Any:
+        """A kernel for the arguments that ``kernel`` takes, whose cubins are what ``answer`` gives for a signature."""
+        function = kernel._annotated_function
+        made = self._twin_class(*[getattr(function, mask) for mask in self.row.masks])
+        made.answer = answer
+        return made
+
+    def export(self, kernel: Any, signature: Any, target: str) -> Exported:
+        """The bytecode of a kernel; raises what cuTile's front end raises, and InvalidInput[cutile-source] where it has no source."""
+        if kernel._pyfunc.__name__ == "<lambda>":
+            raise _lambda(kernel)
+        called = self.signatures.KernelSignature(
+            signature.parameters, signature.calling_convention, symbol=short_symbol(signature.symbol)
+        )
+        try:
+            made = self.compile.compile_tile(
+                kernel._annotated_function, (called,), target, kernel._compiler_options,
+                bytecode_version=self.bytecode_version, return_bytecode=True, return_cubin=False,
+            )  # fmt: skip
+        except OSError as error:
+            if str(error) in _NO_SOURCE:
+                raise _no_source(kernel) from None
+            raise
+        return Exported(bytes(made.bytecode), made.kernel_signatures[0].symbol)
+
+    def options(self, kernel: Any) -> Any:
+        """The hints that a kernel was decorated with."""
+        return kernel._compiler_options
+
+    def opt_level(self, options: Any, target: str) -> int:
+        """The optimization level that a kernel's options ask for on a target."""
+        if hasattr(options, "opt_level_for_target"):
+            return options.opt_level_for_target(target)
+        level = options.opt_level
+        by_target = getattr(level, "_by_target", None)
+        if by_target is None:
+            return level
+        found = by_target.get(target, level._default)
+        return found if isinstance(found, int) else type(options).__dataclass_fields__["opt_level"].default
+
+    @property
+    def timeout_class(self) -> type[Exception]:
+        """What ``ct.tune`` raises where a launch takes too long."""
+        return self._module("tune._tune_utils").TileLaunchTimeoutError
+
+    def parameter_names(self, kernel: Any) -> Sequence[str]:
+        """What the Python function calls its parameters."""
+        code = kernel._pyfunc.__code__
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def short_symbol(symbol: str) -> str:
+    """A name for a kernel whose mangled name may tell of hundreds of arrays: LLVM names each parameter by the kernel's name,
+    wherever it is used, so that the PTX would grow with the square of their number."""
+    if len(symbol) <= LONGEST_SYMBOL:
+        return symbol
+    digest = sha256(symbol.encode()).hexdigest()[:16]
+    return f"{symbol[: LONGEST_SYMBOL - 1 - len(digest)]}_{digest}"
+
+
+def _lambda(kernel: Any) -> InvalidInput:
+    message = "cuTile reads kernels that are written with def, and this one is a lambda"
+    return InvalidInput("cutile-source", message, location=_place(kernel), remedy="give it a name: def kernel(...)")
+
+
+def _place(kernel: Any) -> Location:
+    code = kernel._pyfunc.__code__
+    return Location(code.co_filename, code.co_firstlineno, 1)
+
+
+def _no_source(kernel: Any) -> InvalidInput:
+    message = f"cuTile reads a kernel's source, and Python has none of {kernel._pyfunc.__code__.co_name}"
+    where = _place(kernel)
+    remedy = "put it into a file, or where code is made by exec, its lines into linecache.cache"
+    return InvalidInput("cutile-source", message, location=where, remedy=remedy)
+
+
+def _twin_class(base: type) -> type:
+    class Twin(base):
+        """A kernel that has no function of its own."""
+
+        answer: Callable[[Any], tuple[object, ...]]
+
+        def _compile(self, signature: Any, *_: object) -> tuple[object, ...]:
+            return self.answer(signature)
+
+    return Twin
+
+
+def _check_count(expected: int, given: int) -> None:
+    """Some releases end the process where arguments are missing; this is what the others say."""
+    if given != expected:
+        arguments, were = "argument" if expected == 1 else "arguments", "was" if given == 1 else "were"
+        raise TypeError(f"Kernel expects {expected} {arguments} but {given} {were} given")

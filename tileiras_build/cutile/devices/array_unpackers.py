@@ -1,0 +1,106 @@
+"""How arrays of each library are looked into by the code that ``fast_launch`` writes.
+
+A reader writes lines that put an array's address, lengths and strides (in elements) into local names, and the
+conditions under which the array is of another kind than the one that the code was written for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...launch.runtime.pack_arguments import ArrayView
+
+
+@dataclass
+class Reading:
+    """``lines`` run before ``guards``, any of which, if true, says that the array is of another kind; ``names`` are objects
+    that both use."""
+
+    lines: list[str]
+    guards: list[str]
+    names: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What an array is called in the text: ``value`` itself, and its numbers."""
+
+    value: str
+    address: str
+    shape: tuple[str, ...]
+    strides: tuple[str, ...]
+
+
+def reading_of(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+    """How to read arrays like ``array``, which is as ``view`` says; ``itemsize`` is in bytes."""
+    for is_kind, read in READERS:
+        if is_kind(array):
+            return read(array, view, names, itemsize)
+    return _by_view(array, view, names, itemsize)
+
+
+def is_torch(array: object) -> bool:
+    """Whether it is a tensor of torch, which need not be installed."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def _torch(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+    value, dtype = names.value, f"{names.value}_dtype"
+    lines = [
+        f"{names.address} = {value}.data_ptr()",
+        f"{_tuple(names.shape)} = {value}.shape",
+        f"{_tuple(names.strides)} = {value}.stride()",
+    ]
+    return Reading(
+        lines, [f"{value}.dtype is not {dtype}", f"{value}.get_device() != {view.device}"], {dtype: array.dtype}
+    )
+
+
+def _has_interface(array: object) -> bool:
+    return getattr(array, "__cuda_array_interface__", None) is not None
+
+
+def _by_interface(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+    value, face = names.value, f"{names.value}_face"
+    found = array.__cuda_array_interface__
+    lines = [
+        f"{face} = {value}.__cuda_array_interface__",
+        f"{names.address}, _ = {face}['data']",
+        f"{_tuple(names.shape)} = {face}['shape']",
+        f"{value}_bytes = {face}.get('strides')",
+        f"if {value}_bytes is None:",
+        *[f" {line}" for line in _row_major(names)],
+        "else:",
+        f" {_tuple(names.strides)} = {value}_bytes",
+        *[f" {stride} //= {itemsize}" for stride in names.strides],
+    ]
+    return Reading(lines, [f"{face}['typestr'] != {found['typestr']!r}"])
+
+
+def _row_major(names: Names) -> list[str]:
+    lines = [f"{names.strides[-1]} = 1"] if names.strides else ["pass"]
+    for axis in reversed(range(len(names.shape) - 1)):
+        lines.append(f"{names.strides[axis]} = {names.strides[axis + 1]} * {names.shape[axis + 1]}")
+    return lines
+
+
+def _by_view(array: Any, view: ArrayView, names: Names, itemsize: int) -> Reading:
+    value = names.value
+    home, dtype = f"{value}_home", f"{value}_type"
+    lines = [
+        f"{names.address}, {_tuple(names.shape)}, {_tuple(names.strides)}, {home}, {dtype}, _ = view({value}, stream)"
+    ]
+    guards = [f"{home} != {view.device}", f"{dtype} != {value}_dtype"]
+    return Reading(lines, guards, {f"{value}_dtype": view.dtype})
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return "(" + "".join(f"{name}, " for name in names).rstrip() + ")"
+
+
+Reader = Callable[[Any, ArrayView, Names, int], Reading]
+READERS: tuple[tuple[Callable[[object], bool], Reader], ...] = ((is_torch, _torch), (_has_interface, _by_interface))

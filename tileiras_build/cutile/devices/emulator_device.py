@@ -1,0 +1,359 @@
+"""The emulator as a device: arrays in the process's own memory, launches that are over when they return."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import InvalidInput, one_of
+from ...launch.runtime.cuda_driver import stream_handle
+from ...launch.runtime.kernel_library import check_grid
+from ...launch.runtime.pack_arguments import ArrayView, pack_number
+from ...simulate import emulator
+from ...simulate.emulator.errors import ASSERTION, TIME_LIMIT
+from ...target.targets import Target, find_target
+from ..fakes import (
+    cuda_core,
+    describe_arrays,
+    install_cupy,
+    jax_cpu_callback,
+    libcuda,
+    mark_uninitialized,
+    streams,
+    triton_driver,
+)
+from ..fakes.dlpack_capsules import OnDevice
+from ..fakes.post_import_hooks import forget, when_imported
+from ..flatten_arguments import Array, ArrayTable, Value, numbers_of, refuse_read_only, told_of
+from ..kernel_fault_report import KernelFault, NamedArray, NamedList, explain, name_of
+from ..run_settings import COMPILE, LAUNCH, TUNE
+from .run_initcheck import run_checked
+
+if TYPE_CHECKING:
+    from ...simulate.emulator.sanitizers.initcheck import UnwrittenReads
+    from ..compiled_kernel_cache import Compiled
+    from ..profile import Profile
+    from . import Fast
+    from .loaded_kernel import Loaded
+
+_PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
+_UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that {}"
+UNTIMED = {
+    LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
+    COMPILE: _UNTIMED.format("compiles"),
+}
+
+
+@dataclass
+class Options:
+    """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
+    ``profile``: what counts, or None; ``jobs``: processes that share the blocks at most, None for as many as pay; ``tune``: what ``ct.tune`` does with each
+    configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
+    which is not profiled; ``keep``: sizes of each of Triton's benchmarks, the first ones, None for all."""
+
+    race_check: bool = False
+    time_limit: float | None = None
+    profile: Profile | None = None
+    jobs: int | None = None
+    tune: str = LAUNCH
+    init_check: bool = False
+    keep: int | None = None
+
+
+class CpuDevice:
+    """Runs kernels in the emulator."""
+
+    stop_at = "ptx"
+    has_native_launcher = has_own_memory = False
+
+    def __init__(self, target: str | None, **options: Any):
+        if target is None:
+            remedy = "name one: enable('sm_90', device='cpu')"
+            raise InvalidInput("cutile-device", "the emulator is of no GPU of its own", remedy=remedy)
+        self.row = find_target(target)
+        self.target, self.number = self.row.name, self.row.number
+        self.options = _options(options)
+        self._told = False  # how ct.tune chooses
+        self._alone: dict[str, bool] = {}  # entry -> whether its blocks need one process
+        self._busy = threading.Lock()  # loaded kernels have memory of their own
+
+    def open(self) -> None:
+        """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
+        mark_uninitialized.mark(self.options.init_check)
+        open_frameworks(self.row, self.options.keep)
+
+    def close(self) -> None:
+        """Leave frameworks as they were."""
+        mark_uninitialized.mark(False)
+        for name, stand_in in FRAMEWORKS.items():
+            forget(name)
+            stand_in.remove()
+        install_cupy.remove()
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """Nobody else loads a kernel here."""
+        raise NotImplementedError
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether this thread's launches go into a graph."""
+        return streams.capturing() is not None
+
+    def shown(self, names: Sequence[str], arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """Arrays as if they were in a GPU's memory."""
+        shown = []
+        for name, argument in zip_longest(names, arguments):
+            with told_of(name):
+                shown.append(_shown(argument))
+        return tuple(shown[: len(arguments)])
+
+    def view(self, array: Any, stream: object) -> ArrayView:
+        """Any array of this process."""
+        return _View.of(describe_arrays.describe(array))
+
+    def launch(
+        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+    ) -> None:
+        """Run a kernel in the emulator, or note it for the graph that is being captured. Raises KernelFault."""
+        stream_handle(stream)  # that it is one
+        blocks = check_grid(name_of(compiled.entry), grid, compiled.launch)
+        refuse_read_only(name_of(compiled.entry), compiled.launch.ordinary, values)
+        graph = streams.capturing()
+        if graph is None:
+            return self._run(compiled, blocks, values)
+        if any(isinstance(value, ArrayTable) for value in values):
+            raise RuntimeError("List argument in CUDAGraph isn't supported yet")  # as cuTile says it
+        graph.steps.append(partial(self._run, compiled, blocks, values))
+        return None
+
+    def launch_packed(
+        self, compiled: Compiled, grid: Sequence[int], params: list[bytes], named: list[NamedArray], stream: object
+    ) -> None:
+        """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
+        blocks, memory = check_grid(name_of(compiled.entry), grid, compiled.launch), emulator.Memory()
+        for one in named:
+            memory.map(one.array.base, one.array.size, one.array.owner)
+
+        def run() -> None:
+            with self._busy:
+                self._emulate(compiled, blocks, params, memory, named)
+
+        graph = streams.capturing()
+        if graph is None:
+            run()
+        else:
+            graph.steps.append(run)
+
+    def _run(self, compiled: Compiled, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
+        named, memory = _named(values), emulator.Memory()
+        lists: list[NamedArray] = []
+
+        def place(table: ArrayTable) -> int:
+            lists.append(NamedList(table.name, describe_arrays.table_of(table.rows()), len(table.views)))
+            return lists[-1].array.address
+
+        numbers = numbers_of(values, place)
+        pairs = zip(compiled.launch.ordinary, numbers, strict=True)
+        params = [pack_number(param.kind, number) or b"" for param, number in pairs]
+        for one in (*named, *lists):
+            memory.map(one.array.base, one.array.size, one.array.owner)
+        with self._busy:
+            self._emulate(compiled, grid, params, memory, named, lists)
+
+    def _emulate(
+        self,
+        compiled: Compiled,
+        grid: tuple[int, int, int],
+        params: list[bytes],
+        memory: emulator.Memory,
+        named: list[NamedArray],
+        lists: Sequence[NamedArray] = (),
+    ) -> None:
+        options = self.options
+        counters = None if options.profile is None else emulator.Counters()
+
+        def run(unwritten: UnwrittenReads | None, counters: emulator.Counters | None = None) -> None:
+            emulator.launch(
+                compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
+                check_blocks=options.race_check, unwritten=unwritten,
+                counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
+            )  # fmt: skip
+
+        try:
+            if options.init_check:
+                spans = [(one.array.base, one.array.size) for one in named]
+                run_checked(run, memory, spans, is_repeatable=_PRINTS not in compiled.ptx)
+            else:
+                run(None, counters)
+        except emulator.EmulatorError as error:
+            if isinstance(error, emulator.EmulatorFault) and error.kind == ASSERTION:
+                print(error.message)  # ct.assert_ is said to print, and programs read it from the output of a process
+            raise explain(error, compiled, [*named, *lists]) from None
+        finally:
+            if options.profile is not None and counters is not None:
+                options.profile.add(compiled, grid, counters)
+
+    def _jobs(self, compiled: Compiled) -> int | None:
+        """How many processes may run the blocks; where some were asked for, says once why a kernel's have to stay together."""
+        if self.options.jobs is None or self.options.jobs == 1:
+            return self.options.jobs
+        if compiled.entry not in self._alone:
+            why = emulator.why_alone(compiled, compiled.entry)
+            self._alone[compiled.entry] = why is not None
+            if why is not None:
+                print(f"tileiras_build: kernel {name_of(compiled.entry)} runs in one process: {why}", file=sys.stderr)
+        return 1 if self._alone[compiled.entry] else self.options.jobs
+
+    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+        """None: the emulator takes longer than any way to it."""
+        return None
+
+    def measure(
+        self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
+    ) -> float:
+        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that runs, or compiles. With a limit in
+        seconds the launch is run within it."""
+        if not self._told:
+            self._told = True
+            print(UNTIMED[self.options.tune], file=sys.stderr)
+        if limit is not None:
+            self._launch_within(launch, limit)
+        elif first and self.options.tune == LAUNCH:
+            launch()
+        return 1.0
+
+    def measure_elsewhere(
+        self,
+        compiled: Compiled,
+        grid: Sequence[int],
+        values: Sequence[Value],
+        stream: object,
+        flush: bool,
+        limit: float,
+    ) -> float | None:
+        """None: a launch can be stopped here."""
+        return None
+
+    def _launch_within(self, launch: Callable[[], None], limit: float) -> None:
+        before, self.options = self.options, dataclasses.replace(self.options, time_limit=limit)
+        try:
+            launch()
+        except KernelFault as error:
+            if error.fault.kind == TIME_LIMIT:
+                raise TimeoutError(f"CUDA kernel launch exceeded timeout of {limit:g} seconds") from None
+            raise
+        finally:
+            self.options = before
+
+    def synchronize(self, stream: object = None) -> None:
+        """Launches are over when they return."""
+
+
+def _options(given: dict[str, Any]) -> Options:
+    known = [field.name for field in dataclasses.fields(Options)]
+    if unknown := set(given) - set(known):
+        wrong = sorted(unknown)[0]
+        raise InvalidInput("cutile-device", f"the emulator has no option {wrong!r}", remedy=one_of(wrong, known))
+    for name, value in given.items():
+        takes = _TAKES.get(name)
+        if value is not None and takes is not None and not takes[0](value):
+            message = f"the emulator's option {name} cannot be {value!r}"
+            raise InvalidInput("cutile-device", message, remedy=f"use {takes[1]}")
+    options = Options(**given)
+    if options.init_check and options.profile is not None:
+        message = "the emulator counts nothing while it looks for memory that nobody has written"
+        raise InvalidInput("cutile-device", message, remedy="profile and check in two runs")
+    return options
+
+
+_IS_NUMBER = (int, float)
+_TAKES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "tune": (lambda value: value in TUNE, " or ".join(TUNE)),
+    "time_limit": (
+        lambda value: type(value) in _IS_NUMBER and 0 < value < float("inf"),
+        "a positive number of seconds",
+    ),
+    "jobs": (lambda value: type(value) is int and value > 0, "a positive number of processes"),
+    "race_check": (lambda value: isinstance(value, bool), "True or False"),
+    "init_check": (lambda value: isinstance(value, bool), "True or False"),
+}
+
+
+class _View(ArrayView):
+    """What is passed of an array, and what else is known of it."""
+
+    description: describe_arrays.Description
+
+    @classmethod
+    def of(cls, found: describe_arrays.Description) -> _View:
+        made = cls(found.address, found.shape, found.strides, 0, _dtype(found), found.readonly)
+        made.description = found
+        return made
+
+
+def _dtype(found: describe_arrays.Description) -> np.dtype | None:
+    try:
+        return np.dtype(found.element)
+    except TypeError:
+        return None
+
+
+def _shown(argument: Any) -> object:
+    if type(argument) in (tuple, list):
+        return type(argument)(_shown(part) for part in argument)
+    if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
+        fields = {field.name: getattr(argument, field.name) for field in dataclasses.fields(argument)}
+        shown = {name: _shown(value) for name, value in fields.items()}
+        changed = any(shown[name] is not fields[name] for name in fields)
+        return dataclasses.replace(argument, **shown) if changed else argument
+    return OnDevice(describe_arrays.describe(argument)) if describe_arrays.needs_showing(argument) else argument
+
+
+def _named(values: Sequence[Value]) -> list[NamedArray]:
+    """The arrays of a launch; those of a list are named as the kernel gets at them."""
+    found = []
+    for value in values:
+        if isinstance(value, Array):
+            found.append((value.name, value.view))
+        elif isinstance(value, ArrayTable):
+            found += [(f"{value.name}[{index}]", view) for index, view in enumerate(value.views)]
+    return [NamedArray(name, view.description) for name, view in found if isinstance(view, _View)]
+
+
+class _TorchStandIn:
+    """PyTorch's, imported when PyTorch is."""
+
+    @staticmethod
+    def install(target: Target, module: ModuleType) -> None:
+        from ..fakes import torch_cuda
+
+        torch_cuda.install(module, target)
+
+    @staticmethod
+    def remove() -> None:
+        if "torch" in sys.modules:
+            from ..fakes import torch_cuda
+
+            torch_cuda.remove()
+
+
+def open_frameworks(target: Target, keep: int | None = None) -> None:
+    """Stand in for the driver now, and for frameworks once they are imported; ``keep`` as ``Options`` has it."""
+    libcuda.install(target)
+    install_cupy.install()
+    triton_driver.keep(keep)
+    for name, stand_in in FRAMEWORKS.items():
+        when_imported(name, partial(stand_in.install, target))
+
+
+FRAMEWORKS: dict[str, Any] = {
+    "torch": _TorchStandIn, "triton": triton_driver, "cuda.tile.jax": jax_cpu_callback, **cuda_core.STAND_INS,
+}  # fmt: skip

@@ -1,0 +1,41 @@
+"""``cuda.tile.jax`` on a GPU: XLA has cuTile's C code launch the kernels of a graph, with one thread a block.
+
+Images of NVIDIA's tileiras tell the driver how many there are; ours leave that to the launch. So a kernel of a graph is refused where
+the graph is made, and does not fail where it is run, or run as what NVIDIA's tileiras made of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ...core.errors import Unsupported
+
+MODULE, _COMPILES, _NAME = "cuda.tile.jax", "cuda.tile.jax._jax", "compile_kernel"
+_own: Callable[..., Any] | None = None
+
+
+def install(module: ModuleType) -> None:
+    """Refuse kernels that JAX asks cuTile to compile from now on."""
+    global _own
+    compiles = sys.modules.get(_COMPILES)
+    if _own is None and hasattr(compiles, _NAME):
+        _own = getattr(compiles, _NAME)
+        setattr(compiles, _NAME, _refuse)
+
+
+def remove() -> None:
+    """Let cuTile compile them."""
+    global _own
+    if _own is not None:
+        setattr(sys.modules[_COMPILES], _NAME, _own)
+    _own = None
+
+
+def _refuse(kernel: Any, constraints: object) -> None:
+    name = kernel._annotated_function.pyfunc.__name__
+    message = f"kernel {name} is part of a graph of JAX, whose kernels XLA launches without us"
+    remedy = "call ct.launch on JAX's arrays outside of jit, or disable() before the graph is made"
+    raise Unsupported("cutile-jax", message, remedy=remedy)

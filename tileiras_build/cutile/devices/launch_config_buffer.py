@@ -1,0 +1,97 @@
+"""The memory of one launch: what ``cuLaunchKernelEx`` reads, in one block that one ``struct.pack_into`` fills.
+
+    0    CUlaunchConfig: grid, block, bytes of dynamic shared memory, stream, address and number of attributes
+    64   the parameters as the kernel has them, the grid's extents where it asks for them, and its tensor maps at multiples of 64 bytes
+    …    a CUlaunchAttribute, and the addresses of the parameters: both are written once
+
+The driver copies all of it before it returns, so that a block serves the next launch. Sources: cuda.h (``CUlaunchConfig``,
+``CUlaunchAttribute``), PTX ISA on the alignment of parameters.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...core.errors import Unsupported
+from ...launch.runtime.bind_stub import ALIGNMENT, CODES, Packed, places_of
+from ...launch.runtime.encode_tensor_maps import SIZE
+from ...manifest.launch_manifest import Launch, Parameter
+
+_HEAD = "<7I4xQQI4x8x"  # ends where the parameters begin
+_PARAMETERS = struct.calcsize(_HEAD)
+_ATTRIBUTE = struct.Struct("<I4xI60x")
+_PROGRAMMATIC = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+_CODES = CODES | {"i1": "?"}
+
+
+class Block(NamedTuple):
+    """``offset`` is where in ``buffer`` the block begins; the rest are addresses."""
+
+    buffer: ctypes.Array
+    offset: int
+    address: int
+    pointers: int
+    attribute: int
+
+
+class BlockLayout:
+    """The blocks of one kernel."""
+
+    def __init__(self, entry: str, launch: Launch):
+        for param in launch.ordinary:
+            if param.kind not in _CODES:
+                raise Unsupported("cutile-argument", f"kernel {entry}: parameter {param.name} is a {param.kind}")
+        self.places = places_of(launch.ordinary)
+        self._codes = [_CODES[param.kind] for param in launch.ordinary]
+        self.params = struct.Struct("<" + _format(launch.ordinary)[0])
+        """The parameters alone, without the grid's extents and tensor maps."""
+        own, end = _format((*launch.ordinary, *launch.extents))
+        maps = len(launch.tensor_maps)
+        self._offsets = [param.offset for param in (*launch.ordinary, *launch.extents)]
+        if maps:
+            start = _up(end, ALIGNMENT)
+            own += "x" * (start - end) + f"{SIZE}s" * maps
+            self._offsets += [start + SIZE * index for index in range(maps)]
+            end = start + SIZE * maps
+        whole = struct.Struct(_HEAD + own)
+        self.pack_into: Callable[..., None] = whole.pack_into
+        """(buffer, offset, grid x 3, block x 3, shared, stream, attributes, their number, parameters …, extents …,
+        maps …)"""
+        self._attribute = _up(_PARAMETERS + end, 8)
+        self._pointers = self._attribute + _ATTRIBUTE.size
+        self._size = self._pointers + 8 * max(len(self._offsets), 1)
+
+    def new(self) -> Block:
+        """A block, of which all is written that stays."""
+        buffer = ctypes.create_string_buffer(self._size + ALIGNMENT)
+        base = ctypes.addressof(buffer)
+        address = _up(base, ALIGNMENT)
+        offset = address - base
+        _ATTRIBUTE.pack_into(buffer, offset + self._attribute, _PROGRAMMATIC, 1)
+        pointers = [address + _PARAMETERS + place for place in self._offsets]
+        struct.pack_into(f"<{len(pointers)}Q", buffer, offset + self._pointers, *pointers)
+        return Block(buffer, offset, address, address + self._pointers, address + self._attribute)
+
+    def numbers(self, parts: Sequence[bytes]) -> list[object]:
+        """What ``packed`` is made of, from the bytes of each parameter."""
+        return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parts, strict=True)]
+
+    def packed(self, numbers: Sequence[object]) -> Packed:
+        """The parameters as bytes, from which tensor maps are made."""
+        return Packed(self.params.pack(*numbers), self.places)
+
+
+def _format(params: Sequence[Parameter]) -> tuple[str, int]:
+    """The codes of the parameters, and where they end."""
+    made, end = "", 0
+    for param in params:
+        made += "x" * (param.offset - end) + _CODES[param.kind]
+        end = param.offset + param.size
+    return made, end
+
+
+def _up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

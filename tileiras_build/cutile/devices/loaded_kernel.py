@@ -1,0 +1,94 @@
+"""A kernel in the driver: ``Loaded`` enqueues it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ...launch.runtime.encode_tensor_maps import resolve
+from ...target.targets import find_target
+from .launch_config_buffer import Block, BlockLayout
+
+if TYPE_CHECKING:
+    from ..compiled_kernel_cache import Compiled
+    from .cuda_driver import StreamDriver
+
+_MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
+_LAUNCH, _LAUNCH_SINCE = "cuLaunchKernelEx", 12000
+_LAUNCH_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def launch_function(driver: StreamDriver) -> Callable[..., int]:
+    """The driver's function itself: (configuration, kernel, addresses of the parameters, None) -> status."""
+    return _LAUNCH_TYPE(driver.address_of(_LAUNCH, _LAUNCH_SINCE))
+
+
+class Loaded:
+    """A kernel, its blocks that no launch is using, and its tensor maps by the numbers that they are made of."""
+
+    def __init__(self, compiled: Compiled, kernel: int, target: str, driver: StreamDriver, call: Callable[..., int]):
+        self.compiled, self.kernel, self.call = compiled, kernel, call
+        self._driver = driver
+        self.layout = BlockLayout(compiled.entry, compiled.launch)
+        self.pool: list[Block] = []
+        self.may_be_programmatic = find_target(target).has("griddepcontrol")
+        self.multiprocessors = driver.multiprocessors(driver.device()[0]) if compiled.launch.grid.persistent else 0
+        self.mapped = _mapped(compiled)
+        self.maps: dict[tuple, tuple[bytes, ...]] = {}
+
+    def enqueue(self, grid: tuple[int, int, int], numbers: Sequence[object], handle: int, programmatic: bool) -> None:
+        """One launch of these parameters over a grid of tile programs; raises InvalidInput[driver]."""
+        block = self.block()
+        launch = self.compiled.launch
+        blocks, extents = launch.blocks(grid, self.multiprocessors), grid if launch.grid.persistent else ()
+        self.layout.pack_into(
+            block.buffer, block.offset, *blocks, launch.threads_per_cta, 1, 1, launch.shared_memory.dynamic, handle,
+            block.attribute, programmatic and self.may_be_programmatic, *numbers, *extents,
+            *self.maps_of(numbers),
+        )  # fmt: skip
+        status = self.call(block.address, self.kernel, block.pointers, None)
+        self.pool.append(block)
+        if status:
+            self.failed(status)
+
+    def allow_shared_memory(self, kernel: int) -> None:
+        """Let ``kernel``, a handle of this kernel, have its dynamic shared memory on every GPU. Raises InvalidInput[driver]."""
+        for device in range(self._driver.device_count()):
+            self._driver.allow_shared_memory(kernel, device, self.compiled.launch.shared_memory.dynamic)
+
+    def block(self) -> Block:
+        """One that no launch is using."""
+        try:
+            return self.pool.pop()
+        except IndexError:
+            return self.layout.new()
+
+    def failed(self, status: int) -> None:
+        """Raise what the driver says."""
+        self._driver.check(f"{_LAUNCH} of {self.compiled.entry}", status)
+
+    def maps_of(self, numbers: Sequence[object]) -> tuple[bytes, ...]:
+        """The tensor maps for these parameters: arrays seen before have the same ones."""
+        if not self.mapped:
+            return ()
+        key = tuple(numbers[index] for index in self.mapped)
+        return self.maps.get(key) or self.encode(key, numbers)
+
+    def encode(self, key: tuple, numbers: Sequence[object]) -> tuple[bytes, ...]:
+        """Encode the tensor maps, and remember them. Raises InvalidInput[tensor-map]."""
+        entry, packed = self.compiled.entry, self.layout.packed(numbers)
+        rows = enumerate(self.compiled.launch.tensor_maps)
+        made = tuple(self._driver.encode(resolve(entry, index, row, packed)) for index, row in rows)
+        if len(self.maps) >= _MOST_MAPS:
+            self.maps.clear()
+        self.maps[key] = made
+        return made
+
+
+def _mapped(compiled: Compiled) -> tuple[int, ...]:
+    """The parameters that tensor maps are made of."""
+    found = set()
+    for row in compiled.launch.tensor_maps:
+        found |= {value.param for value in (row.base, *row.shape, *row.strides) if not isinstance(value, int)}
+    return tuple(sorted(found))

@@ -1,0 +1,337 @@
+"""Stand-ins for what programs launch kernels of CUDA Tile C++ with: classes of ``cuda.core``, functions of ``cuda.bindings``.
+
+    nvcc -tilecubin …        with our tileiras, which under the emulator leaves an image for it (``simulate/emulator/emulator_image.py``)
+    ObjectCode.from_cubin(image).get_kernel(name), LaunchConfig, launch(stream, config, kernel, *arguments)
+
+Arguments are numbers of NumPy, pointers among them, and buffers, as ``cuda.core`` takes them: the memory that they point into is of
+PyTorch's tensors on the device, or was asked for by these functions (``cuda_bindings.py``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import InvalidInput
+from ...simulate.emulator import emulator_image
+from ...target.targets import Target
+from ..compiled_kernel_cache import Compiled
+from ..kernel_fault_report import NamedArray, name_of
+from . import cuda_bindings, device_allocations, libcuda, streams
+
+_CONTEXT = 16  # any handle but 0
+_target: Target | None = None
+
+
+class Device:
+    """cuda.core.Device."""
+
+    device_id, name, pci_bus_id = 0, libcuda.NAME, "0000:00:00.0"
+
+    def __init__(self, device_id: object = None):
+        assert _target is not None
+        self.compute_capability = _Capability(divmod(_target.number, 10))
+        self.arch = str(_target.number)
+
+    @classmethod
+    def get_all_devices(cls) -> tuple[Device, ...]:
+        """The one there is."""
+        return (cls(),)
+
+    properties = property(lambda self: _Properties(), doc="What the device is like.")
+    default_stream = property(lambda self: Stream(), doc="The stream of whoever names none.")
+    memory_resource = property(lambda self: MemoryResource(), doc="Where its memory comes from.")
+
+    def set_current(self, context: object = None) -> None:
+        """There is one."""
+
+    def sync(self) -> None:
+        """Launches are over when they return."""
+
+    def create_stream(self, obj: Any = None, options: object = None) -> Stream:
+        """A new stream, or that of somebody's object."""
+        return Stream(obj.__cuda_stream__()[1] if obj is not None else streams.Stream().number)
+
+    def create_event(self, options: object = None) -> Event:
+        """An event that has not happened."""
+        return Event()
+
+    def allocate(self, size: int, stream: object = None) -> Buffer:
+        """New memory."""
+        return Buffer(device_allocations.allocate(int(size)), int(size))
+
+
+class _Properties:
+    """cuda.core's DeviceProperties: attributes of the driver by their names in small letters."""
+
+    def __getattr__(self, name: str) -> int:
+        from cuda.bindings.driver import CUdevice_attribute as attributes
+
+        found = getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name.upper()}", None)
+        if name.startswith("_") or found is None:
+            raise AttributeError(f"the device has no property {name}")
+        return libcuda.attribute(int(found))
+
+
+class MemoryResource:
+    """cuda.core.DeviceMemoryResource."""
+
+    device_id, is_device_accessible, is_host_accessible = 0, True, True
+
+    def __init__(self, device_id: object = None, options: object = None): ...
+
+    def allocate(self, size: int, stream: object = None) -> Buffer:
+        """New memory."""
+        return Device().allocate(size)
+
+    def deallocate(self, address: Any, size: int, stream: object = None) -> None:
+        """Give memory back."""
+        device_allocations.free(int(address))
+
+
+class Buffer:
+    """cuda.core.Buffer: ``size`` bytes of the device from ``handle`` on, which it gives back."""
+
+    device_id, is_device_accessible, is_host_accessible = 0, True, True
+
+    def __init__(self, handle: int, size: int, owner: object = None):
+        self.handle, self.size, self.owner = handle, size, owner
+
+    @classmethod
+    def from_handle(cls, ptr: Any, size: int, mr: object = None, owner: object = None) -> Buffer:
+        """Memory of somebody's."""
+        return cls(int(ptr), size, owner or ptr)
+
+    memory_resource = property(lambda self: MemoryResource(), doc="Where it comes from.")
+    is_closed = property(lambda self: self.handle == 0, doc="Whether it was given back.")
+
+    def __int__(self) -> int:
+        return self.handle
+
+    def _bytes(self) -> np.ndarray:
+        if self.is_closed:
+            raise InvalidInput("launch-argument", "a Buffer is closed", remedy="close it after its last use")
+        return np.ctypeslib.as_array((ctypes.c_int8 * self.size).from_address(self.handle))
+
+    def __dlpack__(self, **named: Any) -> object:
+        return self._bytes().__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._bytes().__dlpack_device__()
+
+    def copy_to(self, dst: Buffer | None = None, *, stream: object = None) -> Buffer:
+        """Copy all of it into a buffer of its size, or a new one."""
+        made = dst if dst is not None else Device().allocate(self.size)
+        made.copy_from(self)
+        return made
+
+    def copy_from(self, src: Buffer, *, stream: object = None) -> None:
+        """Take over the bytes of a buffer of its size. Raises ValueError."""
+        if src.size != self.size:
+            raise ValueError(f"a buffer of {src.size} bytes cannot be copied to one of {self.size}")
+        self._bytes()[:] = src._bytes()
+
+    def fill(self, value: Any, *, stream: object = None) -> None:
+        """Write a number of one, two or four bytes everywhere."""
+        data = bytes([value]) if isinstance(value, int) else bytes(value)
+        device_allocations.fill(self.handle, data, self.size // len(data))
+
+    def close(self, stream: object = None) -> None:
+        """Give it back."""
+        if self.owner is None:
+            device_allocations.free(self.handle)
+        self.handle = 0
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Event:
+    """cuda.core.Event."""
+
+    is_done, is_timing_enabled = True, True
+
+    def __init__(self) -> None:
+        self._event = streams.Event()
+        self.handle = id(self)
+
+    def sync(self) -> None:
+        """It has happened."""
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+    def __sub__(self, other: Event) -> float:
+        return other._event.elapsed_time(self._event)
+
+
+class _Capability(tuple[int, int]):
+    """cuda.core's ComputeCapability."""
+
+    major = property(lambda self: self[0])
+    minor = property(lambda self: self[1])
+
+
+class LaunchConfig:
+    """cuda.core.LaunchConfig, of which tiles need the grid."""
+
+    def __init__(self, grid: Any = (1, 1, 1), block: Any = (1, 1, 1), **others: object):
+        self.grid: tuple[int, ...] = (grid,) if isinstance(grid, int) else tuple(grid)
+        self.block = block
+
+
+class Stream:
+    """cuda.core.Stream."""
+
+    def __init__(self, handle: int = 0):
+        self.handle = handle
+
+    @classmethod
+    def from_handle(cls, handle: int) -> Stream:
+        """A stream of somebody's."""
+        return cls(int(handle))
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+    device = property(lambda self: Device(), doc="The one there is.")
+    is_nonblocking, priority, is_closed = True, 0, False
+
+    def record(self, event: Event | None = None, options: object = None) -> Event:
+        """An event that happens now."""
+        made = event if event is not None else Event()
+        made._event.record()
+        return made
+
+    def wait(self, event_or_stream: object) -> None:
+        """It is over."""
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+    def sync(self) -> None:
+        """Launches are over when they return."""
+
+
+class ObjectCode:
+    """cuda.core.ObjectCode of an image for the emulator."""
+
+    def __init__(self, kernels: dict[str, Compiled]):
+        self._kernels = kernels
+
+    @classmethod
+    def from_cubin(cls, module: bytes | str, **others: object) -> ObjectCode:
+        """Of the image's bytes, or of its file. Raises InvalidInput[emulator-image]."""
+        if isinstance(module, str):
+            with open(module, "rb") as file:
+                module = file.read()
+        return cls(_kernels_of(module))
+
+    def get_kernel(self, name: str | bytes) -> Compiled:
+        """A kernel by its name."""
+        return self._kernels[name.decode() if isinstance(name, bytes) else name]
+
+
+def _kernels_of(data: bytes) -> dict[str, Compiled]:
+    """The kernels of an image by their names."""
+    found = emulator_image.unpack(data)
+    if found is None:
+        message = "a cubin of machine code cannot run in the emulator"
+        remedy = (
+            "let a link named tileiras to tileiras-build be first on PATH when it is made, and remove caches of cubins"
+        )
+        raise InvalidInput("emulator-image", message, remedy=remedy)
+    ptx, manifest = found
+    return {entry: Compiled(entry, manifest, ptx, None) for entry in manifest["kernels"]}
+
+
+def launch(stream: object, config: LaunchConfig, kernel: Compiled, *arguments: Any) -> None:
+    """cuda.core.launch. Raises InvalidInput[launch-argument] and KernelFault."""
+    from .. import launch_hook
+
+    assert launch_hook.session is not None
+    sizes: list[int] = kernel.manifest["kernels"][kernel.entry]["param_sizes"]
+    expected = len(kernel.launch.ordinary)
+    if len(arguments) != expected:
+        message = f"kernel {name_of(kernel.entry)} takes {expected} arguments, and {len(arguments)} were given"
+        raise InvalidInput("launch-argument", message)
+    params = [_packed(value, size) for value, size in zip(arguments, sizes, strict=False)]
+    launch_hook.session.device.launch_packed(kernel, config.grid, params, _pointed_into(params), stream)  # type: ignore[attr-defined]
+
+
+def _packed(value: Any, size: int) -> bytes:
+    """The bytes of an argument: those of a number of NumPy as they are."""
+    if isinstance(value, (int, bool, Buffer)):
+        value = int(value)
+        return value.to_bytes(size, "little", signed=value < 0)
+    data = np.float64(value).tobytes() if isinstance(value, float) else np.asarray(value).tobytes()
+    if len(data) != size:
+        message = f"an argument of {len(data)} bytes was given for a parameter of {size}"
+        raise InvalidInput("launch-argument", message, remedy="pass a number of NumPy of the parameter's type")
+    return data
+
+
+def _pointed_into(params: Sequence[bytes]) -> list[NamedArray]:
+    """The memory of the device that arguments point into, tensors among it, named by their places among the arguments."""
+    found = []
+    tensors = device_allocations.holders()
+    for index, data in enumerate(params):
+        address = int.from_bytes(data, "little") if len(data) == 8 else 0
+        holder = next((one for one in tensors if one.base <= address < one.base + one.size), None)
+        if holder is not None:
+            found.append(NamedArray(f"argument {index}", holder))
+    return found
+
+
+# -- cuda.bindings.driver ------------------------------------------------------------------------------
+def _answers(module: ModuleType) -> dict[str, Callable[..., tuple[Any, ...]]]:
+    success, invalid = module.CUresult.CUDA_SUCCESS, module.CUresult.CUDA_ERROR_INVALID_IMAGE
+
+    def load(data: bytes) -> tuple[Any, ...]:
+        found = emulator_image.unpack(data)
+        return (invalid, None) if found is None else (success, list(found[1]["kernels"]))
+
+    return cuda_bindings.of_driver(module) | {
+        "cuCtxGetCurrent": lambda: (success, _CONTEXT),
+        "cuModuleLoadData": load,
+        "cuModuleGetFunctionCount": lambda module: (success, len(module)),
+        "cuModuleEnumerateFunctions": lambda count, module: (success, module[:count]),
+        "cuFuncGetName": lambda function: (success, function.encode()),
+    }
+
+
+class _StandIn:
+    """Takes the place of attributes of a module, and gives it them back."""
+
+    def __init__(self, name: str, attributes: Callable[[ModuleType], dict[str, Any]]):
+        self._name, self._attributes = name, attributes
+        self._own: dict[str, Any] = {}
+
+    def install(self, target: Target, module: ModuleType) -> None:
+        """From now on the module's attributes are ours."""
+        global _target
+        _target = target
+        ours = self._attributes(module)
+        self._own = self._own or {name: getattr(module, name) for name in ours}
+        vars(module).update(ours)
+
+    def remove(self) -> None:
+        """They are the module's own."""
+        if (module := sys.modules.get(self._name)) is not None:
+            vars(module).update(self._own)
+        self._own = {}
+
+
+_CLASSES = {one.__name__: one for one in (Buffer, Device, Event, LaunchConfig, Stream, ObjectCode)} | {
+    "launch": launch, "MemoryResource": MemoryResource, "DeviceMemoryResource": MemoryResource,
+}  # fmt: skip
+STAND_INS = {
+    "cuda.core": _StandIn("cuda.core", lambda module: _CLASSES),
+    "cuda.bindings.driver": _StandIn("cuda.bindings.driver", _answers),
+    "cuda.bindings.runtime": _StandIn("cuda.bindings.runtime", cuda_bindings.of_runtime),
+}

@@ -1,0 +1,125 @@
+"""``cupy`` without CuPy: NumPy under its name, whose arrays have what CuPy's have besides.
+
+Functions that NumPy does not have (RawKernel, …) are missing here too, and say so.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import Unsupported
+from . import describe_arrays, mark_uninitialized
+from .cupy_cuda import Device, Memory, MemoryPointer, cuda_modules
+from .cupy_random import random_module
+
+_SUBMODULES = ("linalg", "fft", "testing", "polynomial")
+
+
+class ndarray(np.ndarray):
+    """An array on the device."""
+
+    def get(self, stream: object = None, order: Any = "C", out: np.ndarray | None = None) -> np.ndarray:
+        """A copy in the computer's memory."""
+        made = np.array(self, order=order, subok=False)
+        if out is None:
+            return made
+        out[...] = made
+        return out
+
+    def set(self, values: np.ndarray, stream: object = None) -> None:
+        """Take over the values of an array in the computer's memory."""
+        self[...] = values
+
+    @property
+    def device(self) -> Device:  # type: ignore[override]
+        """The device, of which there is one."""
+        return Device()
+
+    @property
+    def data(self) -> MemoryPointer:  # type: ignore[override]
+        """Where its first element lies."""
+        found = describe_arrays.describe(self)
+        return MemoryPointer(Memory(found.size, found.base, self), found.address - found.base)
+
+
+def _on_device(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and not isinstance(value, ndarray):
+        return value.view(ndarray)
+    if type(value) in (tuple, list):
+        return type(value)(_on_device(part) for part in value)
+    return value
+
+
+def _wrapped(function: Any) -> Any:
+    """A function of NumPy whose arrays are on the device; classes and numbers as they are."""
+    if isinstance(function, type | np.ufunc) or not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _on_device(function(*args, **kwargs))
+
+    return call
+
+
+def _marked(function: Any) -> Any:
+    """A function of NumPy whose array has no values yet."""
+    call = _wrapped(function)
+
+    @functools.wraps(function)
+    def allocate(*args: Any, **kwargs: Any) -> Any:
+        made = call(*args, **kwargs)
+        start, end = np.lib.array_utils.byte_bounds(made)
+        mark_uninitialized.allocated(start, end - start)
+        return made
+
+    return allocate
+
+
+class _Module(types.ModuleType):
+    """A module that has what one of NumPy has, functions as ``form`` makes them, and ``own`` besides."""
+
+    def __init__(self, name: str, source: types.ModuleType, own: dict[str, Any], form: Callable[[Any], Any] = _wrapped):
+        super().__init__(name, "tileiras_build's stand-in for CuPy")
+        self._source, self._form = source, form
+        self.__path__: list[str] = []
+        self.__dict__.update(own)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not hasattr(self._source, name):
+            message = f"{self.__name__}.{name} is not known to the stand-in for CuPy, which has NumPy's functions"
+            raise MissingInCupy("cupy-stand-in", message)
+        found = self._form(getattr(self._source, name))
+        setattr(self, name, found)
+        return found
+
+
+class MissingInCupy(Unsupported, AttributeError):
+    """A function of CuPy that there is none of here."""
+
+
+def modules() -> dict[str, types.ModuleType]:
+    """The modules by name."""
+    made: dict[str, types.ModuleType] = cuda_modules(_Module)
+    made["cupy.random"] = random_module(_Module, _on_device)
+    for name in _SUBMODULES:
+        made[f"cupy.{name}"] = _Module(f"cupy.{name}", getattr(np, name), {})
+    cuda: Any = made["cupy.cuda"]
+    does = lambda value: lambda *args, **kwargs: value
+    own: dict[str, Any] = {name.partition(".")[2]: module for name, module in made.items() if name.count(".") == 1}
+    own |= {"ndarray": ndarray, "asnumpy": lambda array, *_, **__: np.array(array, subok=False), "__version__": "13.0"}
+    own |= {"empty": _marked(np.empty), "empty_like": _marked(np.empty_like), "is_available": does(True)}
+    own |= {
+        "get_default_memory_pool": does(cuda.default_pool),
+        "get_default_pinned_memory_pool": does(cuda.default_pinned_pool),
+    }
+    made["cupy"] = whole = _Module("cupy", np, own)
+    whole.get_array_module = does(whole)  # type: ignore[attr-defined]
+    return made

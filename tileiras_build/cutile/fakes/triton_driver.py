@@ -1,0 +1,152 @@
+"""Triton without a GPU: its driver knows of the device, and what it benchmarks is called once.
+
+Scripts that launch kernels of cuTile ask Triton which device there is, and how long a launch takes. Kernels of Triton itself
+are refused.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import sys
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ...core.errors import InvalidInput
+from ...target.targets import Target
+from . import streams
+from .patched_attributes import Replaced
+
+BENCHMARKS = ("do_bench", "do_bench_cudagraph", "do_bench_proton", "do_bench_cudagraph_proton")
+_UNTIMED = "tileiras_build: no GPU is timed: what Triton benchmarks is called once, and its time is the emulator's"
+
+_replaced = Replaced()
+_told = False
+_keep: int | None = None
+
+
+class Driver:
+    """What Triton's driver says of the device."""
+
+    def __init__(self, target: Target, module: ModuleType):
+        self._number, self._module = target.number, module
+
+    def get_active_torch_device(self) -> Any:
+        """PyTorch's name of the device."""
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> Any:
+        """Where streams and events are."""
+        import torch
+
+        return torch.cuda
+
+    def get_current_device(self) -> int:
+        """There is one."""
+        return 0
+
+    def set_current_device(self, device: object) -> None:
+        """There is one."""
+
+    def get_current_stream(self, device: object = None) -> int:
+        """The handle of the stream."""
+        return streams.current_stream().cuda_stream
+
+    def get_device_capability(self, device: object = None) -> tuple[int, int]:
+        """The target's."""
+        return divmod(self._number, 10)
+
+    def get_current_target(self) -> Any:
+        """The target, as Triton writes it."""
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", self._number, 32)
+
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """What its autotuner times with."""
+        return self._module.testing.do_bench
+
+    def get_empty_cache_for_benchmark(self) -> None:
+        """There is no cache to be cleared."""
+
+    def clear_cache(self, cache: object) -> None:
+        """There is no cache to be cleared."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # what Python itself looks for
+            raise AttributeError(name)
+        raise _refusal(f"its driver's {name} is of a GPU")
+
+
+def keep(sizes: int | None) -> None:
+    """How many sizes of each benchmark are run, the first ones; None for all."""
+    global _keep
+    _keep = sizes
+
+
+def install(target: Target, module: ModuleType) -> None:
+    """Let Triton (``module``) believe in the device, until ``remove``."""
+    remove()
+    config = module.runtime.driver
+    _replaced.set(config, "_active" if "_active" in vars(config) else "active", Driver(target, module))
+    _replaced.set(module.runtime.jit.JITFunction, "run", _refuse)
+    for name in BENCHMARKS:
+        if hasattr(module.testing, name):
+            _replaced.set(module.testing, name, _once(getattr(module.testing, name)))
+    _replaced.set(module.testing.Mark, "_run", _of_first(module.testing.Mark._run))
+
+
+def remove() -> None:
+    """Leave Triton as it was."""
+    _replaced.restore()
+
+
+def _refusal(what: str) -> InvalidInput:
+    remedy = "launch kernels of cuTile or CUDA Tile C++"
+    return InvalidInput(
+        "triton-stand-in", f"kernels of Triton itself do not run in the emulator: {what}", remedy=remedy
+    )
+
+
+def _refuse(self: Any, *args: object, **kwargs: object) -> None:
+    raise _refusal(f"{getattr(self, '__name__', 'this')} is one")
+
+
+def _once(own: Callable[..., Any]) -> Callable[..., Any]:
+    """A benchmark that calls its function once: its milliseconds on this machine."""
+    parameters = inspect.signature(own)
+
+    @functools.wraps(own)
+    def bench(*args: Any, **kwargs: Any) -> Any:
+        global _told
+        if not _told:
+            _told = True
+            print(_UNTIMED, file=sys.stderr)
+        given = parameters.bind(*args, **kwargs).arguments
+        for tensor in given.get("grad_to_none") or ():
+            tensor.grad = None
+        start = time.perf_counter()
+        given["fn"]()
+        taken = 1e3 * (time.perf_counter() - start)
+        if (quantiles := given.get("quantiles")) is not None:
+            return [taken] * len(quantiles) if len(quantiles) > 1 else taken
+        return [taken] if given.get("return_mode") == "all" else taken
+
+    return bench
+
+
+def _of_first(own: Callable[..., Any]) -> Callable[..., Any]:
+    """``Mark._run`` for the first places of a benchmark's x axis."""
+
+    @functools.wraps(own)
+    def run(self: Any, bench: Any, *args: Any, **kwargs: Any) -> Any:
+        bench = copy.copy(bench)
+        bench.x_vals = list(bench.x_vals)[:_keep]
+        return own(self, bench, *args, **kwargs)
+
+    return run

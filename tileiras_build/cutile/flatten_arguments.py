@@ -1,0 +1,187 @@
+"""From the arguments of a launch to the values that a kernel takes: the tree of constraints beside the tree of arguments.
+
+cuTile's calling convention: constants are not passed; a tuple or a dataclass is its parts; an array is its address, lengths
+and strides; a list is the address of a table in the device's memory (a row of 8-byte words for each array: address, lengths,
+strides) and its length.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import InvalidInput, Unsupported
+from ..frontend.kernel_signature import Argument
+from ..launch.runtime.pack_arguments import ArrayView
+from ..manifest.manifest_constants import STORED, UPDATED
+
+if TYPE_CHECKING:
+    from ..manifest.launch_manifest import Parameter
+
+View = Callable[[object], ArrayView]
+Number = bool | int | float
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array: what it is called in the source ("x", "pair_0"), and what it is."""
+
+    name: str
+    view: ArrayView
+
+
+@dataclass(frozen=True)
+class ArrayTable:
+    """A list of arrays of one kind."""
+
+    name: str
+    views: tuple[ArrayView, ...]
+
+    def rows(self) -> list[int]:
+        """The table: of each array address, lengths, strides."""
+        return [number for view in self.views for number in (view.address, *view.shape, *view.strides)]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number."""
+
+    name: str
+    value: Number
+
+
+Value = Array | ArrayTable | Scalar
+
+
+def flatten(names: Sequence[str], signature: Any, arguments: Sequence[object], view: View) -> list[Value]:
+    """The values that are passed, in order. Raises Unsupported[cutile-argument] for a kind that is not known here."""
+    made: list[Value] = []
+    for name, constraint, argument in zip(names, signature.parameters, arguments, strict=True):
+        made += _values(name, constraint, argument, view)
+    return made
+
+
+def _values(name: str, constraint: Any, argument: Any, view: View) -> Iterator[Value]:
+    kind = type(constraint).__name__
+    if kind == "ArrayConstraint":
+        with told_of(name):
+            yield Array(name, view(argument))
+    elif kind == "ScalarConstraint":
+        yield Scalar(name, argument)
+    elif kind == "ListConstraint":
+        with told_of(name):
+            yield ArrayTable(name, tuple(view(one) for one in argument))
+    else:
+        for part_name, part, inner in parts_of(name, constraint, argument):
+            yield from _values(part_name, part, inner, view)
+
+
+def parts_of(name: str, constraint: Any, argument: Any) -> Iterator[tuple[str, Any, Any]]:
+    """(name, constraint, value) of the parts of an aggregate; nothing of a constant."""
+    kind = type(constraint).__name__
+    if kind == "ConstantConstraint":
+        return
+    if kind == "TupleConstraint":
+        for index, (part, inner) in enumerate(zip(constraint.items, argument, strict=True)):
+            yield f"{name}_{index}", part, inner
+    elif kind == "DataclassConstraint":
+        for field, part in zip(dataclasses.fields(constraint.cls), constraint.fields, strict=True):
+            yield f"{name}_{field.name}", part, getattr(argument, field.name)
+    else:
+        message = f"argument {name} is described by {kind}, which no launch of this package knows"
+        raise Unsupported(
+            "cutile-argument", message, remedy="pass arrays, numbers, lists of arrays, tuples or constants"
+        )
+
+
+def signed(names: Sequence[str], signature: Any) -> tuple[Argument, ...]:
+    """The arguments by name, as bytecode notes them (``frontend/kernel_signature.py``)."""
+    return tuple(
+        one for name, constraint in zip(names, signature.parameters, strict=True) for one in _signed(name, constraint)
+    )
+
+
+def _signed(name: str, constraint: Any) -> Iterator[Argument]:
+    kind = type(constraint).__name__
+    if kind == "ArrayConstraint":
+        unit = next((axis for axis, stride in enumerate(constraint.stride_constant) if stride == 1), None)
+        yield Argument(name, constraint.ndim, unit)
+    elif kind == "ScalarConstraint":
+        yield Argument(name)
+    elif kind == "ListConstraint":
+        yield from (Argument(name), Argument(f"{name}_length"))
+    elif kind == "TupleConstraint":
+        for index, part in enumerate(constraint.items):
+            yield from _signed(f"{name}_{index}", part)
+    elif kind == "DataclassConstraint":
+        for field, part in zip(dataclasses.fields(constraint.cls), constraint.fields, strict=True):
+            yield from _signed(f"{name}_{field.name}", part)
+
+
+def numbers_of(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> Iterator[Number]:
+    """The numbers of the parameters in order; ``place`` puts a list's table into the device's memory, and gives its
+    address."""
+    for value in values:
+        if isinstance(value, Scalar):
+            yield value.value
+        elif isinstance(value, Array):
+            yield from (value.view.address, *value.view.shape, *value.view.strides)
+        else:
+            yield from (place(value), len(value.views))
+
+
+@contextmanager
+def told_of(name: str | None) -> Iterator[None]:
+    """What is said of a value that is no argument of a kernel begins with the parameter's name."""
+    try:
+        yield
+    except InvalidInput as error:
+        if error.id != "launch-argument":
+            raise
+        raise InvalidInput(error.id, f"argument {name}: {error.message}", remedy=error.remedy) from None
+
+
+def refuse_read_only(kernel: str, parameters: Sequence[Parameter], values: Sequence[Value]) -> None:
+    """Raise InvalidInput[launch-read-only] for an array that nobody may write, and that the kernel writes."""
+    place = 0
+    for value in values:
+        if isinstance(value, Array):
+            if value.view.readonly and parameters[place].access in (STORED, UPDATED):
+                message = f"kernel {kernel} writes {value.name}, which is read-only"
+                raise InvalidInput("launch-read-only", message, remedy="pass an array to write")
+            place += 1 + 2 * len(value.view.shape)
+        else:
+            place += 2 if isinstance(value, ArrayTable) else 1
+
+
+_HOST = 1  # kDLCPU
+
+
+def host_array(names: Sequence[str], arguments: Sequence[object]) -> str | None:
+    """The name of the first argument that says, by DLPack, that it is an array in host memory; parts are numbered."""
+    for name, argument in zip(names, arguments):
+        if isinstance(argument, (tuple, list)):
+            if (found := host_array([f"{name}[{index}]" for index in range(len(argument))], argument)) is not None:
+                return found
+        elif hasattr(argument, "__dlpack_device__") and argument.__dlpack_device__()[0] == _HOST:
+            return name
+    return None
+
+
+def unknown_elements(
+    names: Sequence[str], arguments: Sequence[object], known: Collection[str]
+) -> tuple[str, str] | None:
+    """The name of the first array whose elements are of a type that is none of ``known``, and that type's name."""
+    for name, argument in zip(names, arguments):
+        if isinstance(argument, (tuple, list)):
+            numbered = [f"{name}[{index}]" for index in range(len(argument))]
+            if (found := unknown_elements(numbered, argument, known)) is not None:
+                return found
+        elif hasattr(argument, "__dlpack__") and hasattr(argument, "dtype"):
+            kind = str(argument.dtype).removeprefix("torch.")
+            if kind not in known:
+                return name, kind
+    return None

@@ -1,0 +1,85 @@
+"""What is installed, by the state of its files: what was found out about the same files once need not be found out again.
+
+Reading all of the compiler's code, and the lists of installed distributions, takes a process as long as importing NumPy does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib.machinery import PathFinder
+
+from ..core.code_digest import PACKAGE
+from ..core.user_cache import key_of, local_store
+
+_LISTS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # what names a distribution and its version
+_CODE = (".py", ".so", ".pyd", ".bc", ".ll")
+_begun = time.time_ns()  # about when this process has read its code
+
+
+@cache
+def state() -> str | None:
+    """What changes with the code of this package and of cuda-tile, with any installed distribution, and Python; None where that
+    cannot be said, as of code that was changed after this process had read it. Files count by their names, times and sizes."""
+    try:
+        cutile = _folder_of_cutile()
+        if cutile is None:
+            return None
+        folders = sorted({os.path.abspath(folder) for folder in sys.path})
+        lists = [(folder, found) for folder in folders if (found := _lists_in(folder))]
+        files = [_files_in(str(folder)) for folder in (PACKAGE, cutile)]
+    except OSError:
+        return None
+    if any(changed >= _begun for found in files for _, (_, changed, *_) in found):
+        return None
+    return key_of("installation", sys.version, *lists, *files)
+
+
+def _folder_of_cutile() -> str | None:
+    module = sys.modules.get("cuda.tile")
+    if module is not None:
+        return next(iter(module.__path__), None)
+    package = PathFinder.find_spec("cuda")
+    places = [os.path.join(folder, "tile") for folder in (package and package.submodule_search_locations) or ()]
+    return next(filter(os.path.isdir, places), None)
+
+
+def _lists_in(folder: str) -> list[tuple]:
+    if not os.path.isdir(folder):
+        return []
+    with os.scandir(folder) as found:
+        return sorted((one.name, state_of(one.stat())) for one in found if one.name.endswith(_LISTS))
+
+
+def _files_in(folder: str) -> list[tuple]:
+    files, folders = [], [folder]
+    while folders:
+        with os.scandir(folders.pop()) as found:
+            for one in found:
+                if one.name.endswith(_CODE):
+                    files.append((one.path, state_of(one.stat())))
+                elif "." not in one.name and one.name != "__pycache__" and one.is_dir():
+                    folders.append(one.path)
+    return sorted(files)
+
+
+def state_of(found: os.stat_result) -> tuple[int, ...]:
+    """When a file was written and changed, its size and its number."""
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def known(what: str, find: Callable[[], str]) -> str:
+    """What ``find`` finds out about what is installed; it is asked where nobody has noted its answer."""
+    store, installed = local_store(), state()
+    if store is None or installed is None:
+        return find()
+    key = key_of("known", what, installed)
+    if (data := store.find(key)) is not None:
+        return json.loads(data)
+    found = find()
+    store.keep(key, json.dumps(found).encode())
+    return found

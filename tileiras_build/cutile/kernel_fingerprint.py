@@ -1,0 +1,327 @@
+"""All that cuTile's front end makes a kernel's bytecode of: where it is known, the bytecode need not be made to know it.
+
+The front end reads the source of the kernel's function, and of functions that it calls, and resolves the names in them: in the
+function's closure, in its module, in Python's builtins. So a kernel comes from the text of these functions and their place (for
+lines), and from what those names mean, at any depth. Known are numbers, strings, types, modules and functions; a kernel that
+names anything else (an array, an object of a class of the user's), or has Python evaluate something while it is compiled
+(``static_eval``), has no known origin, and the front end is asked each time.
+
+The front end looks at a function once in a process; what its names mean later does not count. So it is the first look that counts
+here, too; where the front end may have looked before (``note_front_end``) nothing is known.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import io
+import os
+import re
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_EVALUATED = "static_"  # what Python evaluates while the front end runs begins so
+_LIBRARIES = (
+    "cuda.tile",
+    "math",
+    "operator",
+    "numpy",
+    "torch",
+    "ml_dtypes",
+)  # whose modules' names mean what their version says
+_SETTINGS = ("CUDA_TILE_", "EXPERIMENTAL_CUDA_TILE_")  # of variables of the environment that cuTile reads
+_HARMLESS = frozenset(f"CUDA_TILE_{name}" for name in ("CACHE_DIR", "CACHE_SIZE", "TEMP_DIR", "COMPILER_TIMEOUT_SEC"))
+_PLAIN = (type(None), bool, int, str, bytes, type(Ellipsis))
+
+
+class UnknownOriginError(Exception):
+    """Something that a kernel names is of no known kind."""
+
+
+_UNKNOWN = (UnknownOriginError, OSError, TypeError, ValueError, RecursionError, SyntaxError, tokenize.TokenError)
+
+
+def is_front_end_itself() -> bool:
+    """Whether cuTile's front end does nothing but make bytecode, and nobody has put something in its place."""
+    if any(name.startswith(_SETTINGS) and name not in _HARMLESS for name in os.environ):
+        return False
+    from cuda.tile._cext import default_tile_context
+
+    config = default_tile_context.config
+    if config.log_cutile_ir or config.log_tileir or config.enable_crash_dump:
+        return False
+    module = sys.modules.get("cuda.tile._compile")
+    compile_tile = getattr(module, "compile_tile", None)
+    return module is None or getattr(compile_tile, "__module__", None) in (
+        module.__name__,
+        f"{__package__}.export_hooks",
+    )
+
+
+def origin_of(kernel: Any, signature: Any) -> str | None:
+    """What decides a kernel's bytecode for one signature, as a text, besides what is installed; None where that is not known."""
+    if not _is_trusted:
+        return None
+    try:
+        look = _look(kernel._pyfunc)
+        parts = (
+            kernel._annotated_function.parameter_annotations,
+            kernel._compiler_options,
+            signature.symbol,
+            signature.parameters,
+        )
+        return repr((look.described, [_value(part, Look()) for part in parts]))
+    except _UNKNOWN:
+        return None
+
+
+@contextmanager
+def as_first_seen(kernel: Any) -> Iterator[None]:
+    """Let a kernel's names mean in the block what they meant at the first look, as the front end would have noted them then."""
+    changed = [name for name in _look(kernel._pyfunc).all_names() if not name.is_as_it_was()]
+    now = [replace(name, value=name.get()) for name in changed]
+    for name in changed:
+        name.put()
+    try:
+        yield
+    finally:
+        for name in now:
+            name.put()
+
+
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What a name meant: the ``value`` in a module's dictionary, or in a cell of a function's closure."""
+
+    space: Any
+    name: str
+    value: Any
+
+    def get(self) -> Any:
+        return self.space.cell_contents if isinstance(self.space, CellType) else self.space.get(self.name, _MISSING)
+
+    def is_as_it_was(self) -> bool:
+        return self.get() is self.value
+
+    def put(self) -> None:
+        if isinstance(self.space, CellType):
+            self.space.cell_contents = self.value
+        elif self.value is _MISSING:
+            self.space.pop(self.name, None)
+        else:
+            self.space[self.name] = self.value
+
+
+class Look:
+    """A look at a function: what it is, and what the names in it meant; ``inner`` are those at the functions that it names."""
+
+    def __init__(self) -> None:
+        self.described: tuple = ()
+        self.names: list[_Named] = []
+        self.inner: list[Look] = []
+
+    def all_names(self) -> list[_Named]:
+        """Those of this look and of the inner ones, each once."""
+        looks: dict[int, Look] = {}
+        waiting = [self]
+        while waiting:
+            look = waiting.pop()
+            if id(look) not in looks:
+                looks[id(look)] = look
+                waiting += look.inner
+        return [name for look in looks.values() for name in look.names]
+
+
+_seen: WeakKeyDictionary[FunctionType, Look] = WeakKeyDictionary()
+_is_trusted = True  # the front end has looked at nothing that has not been looked at here before
+_looks = 0  # of the front end, when it was given back
+
+
+def note_front_end(is_given_back: bool = False) -> None:
+    """The front end is taken over, or given back: what it does in between without this package is not seen."""
+    global _is_trusted, _looks
+    module = sys.modules.get("cuda.tile._passes.ast2hir")
+    looks = 0 if module is None else module.get_function_hir.cache_info().misses
+    _is_trusted &= is_given_back or looks == _looks
+    _looks = looks
+
+
+def look_first(function: FunctionType) -> None:
+    """Before the front end looks at a function: look at it. What cannot be described now never will be."""
+    with suppress(*_UNKNOWN):
+        _look(function)
+
+
+def _look(function: FunctionType) -> Look:
+    """The first look at a function; raises one of ``_UNKNOWN``, at each look where the first one did."""
+    found = _seen.get(function)
+    if found is None:
+        found = _seen[function] = Look()
+        found.described = ("being looked at", function.__name__, function.__code__.co_firstlineno)
+        try:
+            found.described = _described(function, found)
+        except _UNKNOWN:
+            found.described = ()
+            raise
+    if not found.described:
+        raise UnknownOriginError(function.__name__)
+    return found
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The source of a function: its lines from line ``first`` on, the ``names`` in it, and the ``attributes`` (after a point)."""
+
+    first: int
+    lines: str
+    names: frozenset[str]
+    attributes: frozenset[str]
+
+
+def _described(function: FunctionType, look: Look) -> tuple:
+    """All that a function means; raises UnknownOriginError."""
+    text, code = _read(function), function.__code__
+    if any(name.startswith(_EVALUATED) for name in text.names | text.attributes):
+        raise UnknownOriginError(code.co_name)
+    # A variable of a comprehension is a variable of the function, and its name may be another's elsewhere in it.
+    own = () if "global" in text.names else {*code.co_varnames, *code.co_cellvars} - {*code.co_names}
+    found = [one for one in _resolved(function, text) if one.name not in own]
+    look.names += found
+    named = [(one.name, _value(one.value, look, text)) for one in found]
+    more = (function.__defaults__, function.__kwdefaults__, function.__annotations__)
+    place = (code.co_filename, inspect.getfile(function), function.__module__, function.__name__, code.co_flags)
+    return (*place, text.first, text.lines, code.co_varnames, named, *(_value(one, look, text) for one in more))
+
+
+def _read(function: FunctionType) -> _Text:
+    # As the front end reads it.
+    lines, first = inspect.findsource(function)
+    text = "".join(inspect.getblock(lines[first:]))
+    names: set[str] = set()
+    attributes: set[str] = set()
+    before = ""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME and before != "def":
+            (attributes if before == "." else names).add(token.string)
+        elif token.type == tokenize.STRING:
+            # What a string names is a name in one that is formatted, and may be an attribute of ``getattr``.
+            names.update(_NAME.findall(token.string))
+            attributes.update(_NAME.findall(token.string))
+        before = token.string
+    if "\\" in text or not text.isascii():
+        raise UnknownOriginError("Python may warn of it, or read other names than these")
+    return _Text(first, text, frozenset(names), frozenset(attributes))
+
+
+def _resolved(function: FunctionType, text: _Text) -> Iterator[_Named]:
+    of: Any = function  # typeshed knows nothing of a function's builtins
+    builtins = of.__builtins__
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    for name in sorted(text.names | cells.keys()):
+        if name in cells:
+            yield _Named(cells[name], name, cells[name].cell_contents)
+            continue
+        space = function.__globals__ if name in function.__globals__ else builtins
+        if name in space:
+            yield _Named(space, name, space[name])
+
+
+def _value(value: Any, look: Look, text: _Text | None = None) -> object:
+    """What a value means to the front end; raises UnknownOriginError."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind.__name__, value
+    if kind is float:
+        return "float", value.hex()
+    if kind in (tuple, list):
+        return kind.__name__, [_value(one, look, text) for one in value]
+    if kind is dict:
+        return "dict", [(_value(one, look, text), _value(inner, look, text)) for one, inner in value.items()]
+    for known, describe in _DESCRIBED.items():
+        if isinstance(value, known):
+            return describe(value, look, text)
+    return _of_library(value, look, text)
+
+
+def _module(module: ModuleType, look: Look, text: _Text | None) -> object:
+    if _is_library(module.__name__):
+        return "module", module.__name__, str(getattr(module, "__version__", ""))
+    if text is None or hasattr(module, "__getattr__"):
+        raise UnknownOriginError(module.__name__)
+    asked = sorted(text.attributes & vars(module).keys())
+    return "module", module.__name__, [(name, _value(vars(module)[name], look, text)) for name in asked]
+
+
+def _function(function: FunctionType, look: Look, text: _Text | None) -> object:
+    if _is_library(function.__module__ or ""):
+        if function.__name__.startswith(_EVALUATED):
+            raise UnknownOriginError(function.__name__)
+        return "function", function.__module__, function.__qualname__
+    marks = {name: value for name, value in vars(function).items() if name != "__wrapped__"}
+    inner = vars(function).get("__wrapped__")
+    # What cuTile's decorator makes stands for what it wraps; of what others make the front end reads the wrapper.
+    meant = inner if inner is not None and marks.get("_cutile_function_wrapper") is True else function
+    look.inner.append(found := _look(meant))
+    return "function", _value(marks, look, text), found.described
+
+
+def _builtin(function: BuiltinFunctionType, look: Look, text: _Text | None) -> object:
+    owner = function.__self__
+    if isinstance(owner, ModuleType) and owner.__name__ in ("builtins", "math", "_operator"):
+        return "builtin", owner.__name__, function.__qualname__
+    raise UnknownOriginError(function.__qualname__)
+
+
+def _type(kind: type, look: Look, text: _Text | None) -> object:
+    if kind.__module__ == "builtins" or _is_library(kind.__module__):
+        return "type", kind.__module__, kind.__qualname__
+    raise UnknownOriginError(kind.__qualname__)
+
+
+_DESCRIBED: dict[type, Callable[..., object]] = {
+    ModuleType: _module,
+    FunctionType: _function,
+    BuiltinFunctionType: _builtin,
+    type: _type,
+}
+
+
+def _of_library(value: Any, look: Look, text: _Text | None) -> object:
+    """Objects of classes that are of a library: its own constants, and what its classes keep in fields."""
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if not _is_library(kind.__module__):
+        if kind.__module__ == "typing":
+            return name, _typing(value, look, text)
+        raise UnknownOriginError(name)
+    if isinstance(value, enum.Enum):
+        return name, value.name
+    if is_dataclass(value):
+        return name, [(field.name, _value(getattr(value, field.name), look, text)) for field in fields(value)]
+    if kind.__name__ in _CONSTANTS:
+        return name, repr(value)
+    if kind.__name__ == "ByTarget":
+        return name, [(key, _value(inner, look, text)) for key, inner in sorted(vars(value).items())]
+    raise UnknownOriginError(name)
+
+
+_CONSTANTS = frozenset(("DType", "dtype", "PointerInfo", "ConstantAnnotation"))
+
+
+def _typing(value: Any, look: Look, text: _Text | None) -> object:
+    arguments = getattr(value, "__args__", ()) + getattr(value, "__metadata__", ())
+    return str(getattr(value, "__origin__", value)), [_value(one, look, text) for one in arguments]
+
+
+def _is_library(name: str) -> bool:
+    return name in _LIBRARIES or name.startswith(tuple(f"{library}." for library in _LIBRARIES))

@@ -1,0 +1,64 @@
+"""``ct.launch``: one launch, from what the user passes to the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .traceback_filter import shorten
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__tracebackhide__ = True  # from pytest: what its users want to see is their own call
+KEPT = "_tileiras_build"
+"""An attribute of kernels, what a session keeps of each: it goes when the kernel goes."""
+session: Session | None = None
+"""What is enabled; ``patching`` sets it."""
+
+
+def make_launch(own: Callable[..., None]) -> Callable[..., None]:
+    """The function that takes the place of ``own``, cuTile's launch."""
+
+    def launch(
+        stream: object,
+        grid: tuple[int, ...],
+        kernel: Any,
+        kernel_args: tuple[object, ...],
+        /,
+        *,
+        programmatic_dependent_launch: bool = False,
+    ) -> None:
+        """Queue ``kernel`` over ``grid`` on ``stream``, compiled by tileiras_build."""
+        now = session
+        if now is None:
+            more = {"programmatic_dependent_launch": True} if programmatic_dependent_launch else {}
+            own(stream, grid, kernel, kernel_args, **more)
+            return
+        # cuTile's users launch every few microseconds: what cuTile's own launcher can do is left to it before all else.
+        kept = getattr(kernel, KEPT, None)
+        if kept is not None and kept.native is not None and kept.session is now and not programmatic_dependent_launch:
+            native = kept.native
+            try:
+                native.launch(stream, grid, native.threads, native.twin, kernel_args)
+                return
+            except Exception:
+                pass  # whatever it is, what follows finds it again, and says more
+        try:
+            now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
+        except BaseException as error:
+            shorten(error)
+            raise
+
+    launch.__qualname__, launch.__doc__ = "launch", own.__doc__ or launch.__doc__
+    return launch
+
+
+def make_capability(own: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
+    """The function that takes the place of ``own``, cuTile's get_compute_capability."""
+
+    def get_compute_capability(device_id: int = 0) -> tuple[int, int]:
+        """Major and minor number of what kernels are compiled for."""
+        return own(device_id) if session is None or device_id else divmod(session.device.number, 10)
+
+    return get_compute_capability

@@ -1,0 +1,172 @@
+"""``tileiras-build run script.py --device cpu --sm 90``: a script that calls ``ct.launch``, unchanged, on a device of ours.
+
+The script, or a module as of ``python -m``, runs as ``__main__`` with its own ``sys.argv`` and folder. Threads that outlive it, and what
+it leaves to ``atexit``, are under the device too, and so are Python processes that it starts (``inherited/sitecustomize.py``).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import runpy
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.errors import InvalidInput, TileirasError
+from .run_settings import Settings
+from .traceback_filter import is_ours, without
+
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run: ``words`` for its ``sys.argv``, the folder that its imports are looked for in first, and how it starts."""
+
+    words: tuple[str, ...]
+    folder: str
+    start: Callable[[], object]
+
+
+def script(file: str, words: Sequence[str]) -> Program:
+    """A file. Raises InvalidInput where there is none."""
+    path = Path(file)
+    if not path.is_file():
+        raise InvalidInput("run-script", f"{file} is no file", remedy="name a Python script, or a module after -m")
+    return Program((file, *words), str(path.resolve().parent), lambda: runpy.run_path(file, run_name="__main__"))
+
+
+def module(name: str, words: Sequence[str]) -> Program:
+    """A module, or a package with a ``__main__``, in the current folder or installed."""
+    start = lambda: runpy.run_module(name, run_name="__main__", alter_sys=True)
+    return Program((name, *words), os.getcwd(), start)
+
+
+def run_program(program: Program, settings: Settings, at_end: Callable[[Callable[[], object]], object] | None) -> int:
+    """Run a program; its exit code. Raises InvalidInput for what ``enable`` refuses.
+
+    ``at_end`` is called with what is to be done when nothing of the program can run any more, as ``atexit.register`` is; where it is
+    None that is as soon as the program has returned.
+    """
+    from . import disable, enable
+    from .child_processes import inherited
+
+    options, ending = settings.options(), ExitStack()
+    if settings.profile:
+        from .profile import Profile
+
+        options["profile"] = profile = Profile()
+        ending.callback(lambda: _written(lambda: profile.write(settings.json)))
+    with _nothing_is_looked_at_again():
+        enable(settings.sm, device=settings.device, **options)
+    ending.callback(disable)
+    ending.enter_context(inherited(settings))
+    ending.enter_context(_as_main(program))
+    if at_end is not None:
+        at_end(ending.close)  # before the program registers anything, so that it is done after that
+        return _run(program)
+    with ending:
+        return _run(program)
+
+
+@contextmanager
+def _as_main(program: Program) -> Iterator[None]:
+    """What Python gives a program; its threads show their errors as it does itself."""
+    before = sys.argv, sys.path[:], threading.excepthook
+    sys.argv, sys.path[0:0] = list(program.words), [program.folder]
+    threading.excepthook = _show_of_thread
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:], threading.excepthook = before
+
+
+@contextmanager
+def _nothing_is_looked_at_again() -> Iterator[None]:
+    """What is imported in the block stays: to look for what could be freed of it, then and whenever the script has made some
+    objects, takes longer than a small script."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.freeze()
+            gc.enable()
+
+
+def _run(program: Program) -> int:
+    """The exit code of a program, whose errors are shown as Python shows them."""
+    try:
+        program.start()
+    except SystemExit as error:
+        return _exit_code(error)
+    except BaseException as error:  # whatever it is, it is the program's, and Python would end with 1
+        sys.stdout.flush()
+        _show(error)
+        return _code(error)
+    finally:
+        _flush()
+    return 0
+
+
+def _code(error: BaseException) -> int:
+    if isinstance(error, KeyboardInterrupt):
+        return _INTERRUPTED
+    return error.exit_code if isinstance(error, TileirasError) else 1
+
+
+def _written(write: Callable[[], None]) -> None:
+    """The program has ended by now, with an exit code of its own: what cannot be written is said, and no more."""
+    try:
+        write()
+    except TileirasError as error:
+        print(error, file=sys.stderr)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (BrokenPipeError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _show(error: BaseException) -> None:
+    """The traceback without the frames that are of us; what is wrong with a kernel or a launch is one line."""
+    seen: set[int] = set()
+    shown: BaseException | None = error
+    while shown is not None and id(shown) not in seen:
+        seen.add(id(shown))
+        shown.__traceback__ = without(shown.__traceback__, is_ours)
+        shown = shown.__cause__ or shown.__context__
+    if sys.excepthook is not sys.__excepthook__:  # the program's own
+        sys.excepthook(type(error), error, error.__traceback__)
+    elif not isinstance(error, TileirasError):
+        traceback.print_exception(error)
+    else:
+        if error.__traceback__ is not None:
+            print("Traceback (most recent call last):", file=sys.stderr)
+            traceback.print_tb(error.__traceback__)
+        print(error, file=sys.stderr)
+
+
+def _show_of_thread(found: threading.ExceptHookArgs) -> None:
+    """The same for a thread, which Python lets end."""
+    if found.exc_value is not None and not isinstance(found.exc_value, SystemExit):
+        print(f"Exception in thread {found.thread.name if found.thread else '?'}:", file=sys.stderr)
+        _show(found.exc_value)

@@ -1,8 +1,0 @@
-"""Imported once by the fork server: what every worker needs is then in memory when it is forked."""
-
-from .fork_server import preloading
-
-with preloading():
-    from .stage_code import import_stages
-
-    import_stages()

@@ -1,0 +1,217 @@
+"""The rows of a kernel file: which kernels, for which argument types, and what each must compute.
+
+Public by way of ``tileiras_build.frontend.kernel_case_api``. No library is imported before a row needs it: a build reads names without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import one_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+INDEX_DTYPES = ("int32", "int64")
+Values = dict[str, Any]
+"""Launch arguments by name: a NumPy array per array (outputs included), a number per scalar, a list of arrays, a tuple."""
+
+Grid = int | tuple[int, ...] | Callable[[Values], int | tuple[int, ...]]
+"""How many tile blocks a launch has along up to three axes, or a function of its arguments that says so."""
+
+
+def named_dtype(name: str) -> np.dtype:
+    """The NumPy type of a name; the names of a table are read without any of these imports."""
+    import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
+    import numpy as np
+
+    return np.dtype(BYTES.get(name, name))
+
+
+# cuTile's type that neither NumPy nor ml_dtypes has: arrays of it are of its bytes.
+BYTES = {"float8_e5m3fnu": "uint8"}
+
+
+# What an array or number of a kernel may hold, by the names that cuTile has for them.
+DTYPES = (
+    "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e5m3fnu", "float4_e2m1fn",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool_",
+)  # fmt: skip
+
+
+def check_dtype(name: object) -> None:
+    """Raise ValueError where ``name`` is none of DTYPES."""
+    if name not in DTYPES:
+        raise ValueError(f"no element type is called {name!r}; {one_of(str(name), DTYPES)}")
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array parameter and what the compiler may assume about it.
+
+    ``dtype`` is one of DTYPES ("float16", "float8_e4m3fn", …). ``unit_stride`` is the
+    axis whose stride is known to be 1 (None: unknown). Strides and shapes are counted in elements; a single number
+    in ``stride_divisible_by`` holds for every axis but ``unit_stride``. ``alignment`` of the base is in bytes.
+    """
+
+    dtype: str
+    ndim: int
+    unit_stride: int | None = -1
+    stride_divisible_by: int | tuple[int, ...] = 1
+    shape_divisible_by: int | tuple[int, ...] = 1
+    alignment: int = 16
+    index_dtype: str = "int32"
+
+    def __post_init__(self):
+        check_dtype(self.dtype)
+        if self.index_dtype not in INDEX_DTYPES:
+            raise ValueError(f"index_dtype is one of {', '.join(INDEX_DTYPES)}, not {self.index_dtype!r}")
+        if self.unit_stride is not None and not -self.ndim <= self.unit_stride < self.ndim:
+            raise ValueError(f"unit_stride {self.unit_stride} is no axis of a {self.ndim}-d array")
+        for name in ("stride_divisible_by", "shape_divisible_by"):
+            given = getattr(self, name)
+            if isinstance(given, tuple) and len(given) != self.ndim:
+                raise ValueError(f"{name} has {len(given)} entries for a {self.ndim}-d array")
+
+    @property
+    def known_strides(self) -> tuple[int | None, ...]:
+        """Per axis: 1 where the stride is known, else None."""
+        unit = None if self.unit_stride is None else self.unit_stride % self.ndim
+        return tuple(1 if axis == unit else None for axis in range(self.ndim))
+
+    @property
+    def stride_factors(self) -> tuple[int, ...]:
+        """Per axis: what its stride is divisible by, in elements."""
+        if isinstance(self.stride_divisible_by, tuple):
+            return self.stride_divisible_by
+        return tuple(1 if known else self.stride_divisible_by for known in self.known_strides)
+
+    @property
+    def shape_factors(self) -> tuple[int, ...]:
+        """Per axis: what its length is divisible by."""
+        given = self.shape_divisible_by
+        return given if isinstance(given, tuple) else (given,) * self.ndim
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar parameter of one of DTYPES, passed by value."""
+
+    dtype: str
+
+    def __post_init__(self):
+        check_dtype(self.dtype)
+
+
+@dataclass(frozen=True)
+class ArrayList:
+    """A list of arrays, all as ``element`` says, of any length; in a ``Case`` also written ``[element]``."""
+
+    element: Array
+
+
+Argument = Array | Scalar | ArrayList | list | tuple | bool | int | float
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """``|actual - expected| <= absolute + relative * |expected|``; both 0 demands equality."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+    def __post_init__(self):
+        if not (self.relative >= 0 and self.absolute >= 0):
+            raise ValueError(f"a tolerance is not negative: relative={self.relative}, absolute={self.absolute}")
+
+
+EXACT = Tolerance()
+TOGETHER = ("inputs", "reference", "grid")  # of a row: all of them, or none
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A kernel's name, how it is launched, and what the launch must leave.
+
+    ``inputs(rng)`` makes the arguments of a launch by name, outputs included, from a NumPy random generator that is
+    seeded with the row's name. ``grid`` counts tile blocks, or is a function of the arguments. ``reference(values)``
+    gives, by name, every array that the kernel writes as it must be afterwards, in the array's own type and shape,
+    computed from the values before the launch; all others must stay as they were. ``tolerance`` holds for every array,
+    or is a mapping from names of arrays (one that it does not name must be equal).
+    Raises ValueError where one of ``inputs``, ``reference`` and ``grid`` is given and another is missing.
+    """
+
+    name: str
+    inputs: Callable[[np.random.Generator], Values] | None = field(default=None, kw_only=True)
+    reference: Callable[[Values], Values] | None = field(default=None, kw_only=True)
+    grid: Grid | None = field(default=None, kw_only=True)
+    tolerance: Tolerance | Mapping[str, Tolerance] = field(default=EXACT, kw_only=True)
+
+    def __post_init__(self):
+        given = [word for word in TOGETHER if getattr(self, word) is not None]
+        if given and (missing := [word for word in TOGETHER if word not in given]):
+            raise ValueError(f"row {self.name!r} has {given[0]}= and no {missing[0]}=")
+        for word in ("inputs", "reference"):
+            if not (getattr(self, word) is None or callable(getattr(self, word))):
+                raise ValueError(f"row {self.name!r}: {word}= is a {type(getattr(self, word)).__name__}, no function")
+        allowed = self.tolerance.values() if isinstance(self.tolerance, Mapping) else [self.tolerance]
+        if wrong := [one for one in allowed if not isinstance(one, Tolerance)]:
+            raise ValueError(f"row {self.name!r}: tolerance= is a {type(wrong[0]).__name__}, no Tolerance")
+
+    def tolerance_of(self, array: str) -> Tolerance:
+        """How far elements of an array may be off."""
+        return self.tolerance.get(array, EXACT) if isinstance(self.tolerance, Mapping) else self.tolerance
+
+
+@dataclass(frozen=True)
+class Reference(Checked):
+    """What a kernel must compute whose source is no Python: a row of the table REFERENCES in a Python file beside it.
+
+    ``name`` is the kernel's, as C++ spells it (``scale<float, 256>``) or its symbol. The arguments that ``inputs`` makes
+    are those of the kernel in their order, by whatever names: an array for a pointer (or for a pointer with its lengths
+    and strides, as cuTile passes arrays), a number for a scalar.
+    """
+
+
+@dataclass(frozen=True)
+class Case(Checked):
+    """One kernel to export: ``name`` becomes the entry point's symbol and the file's stem.
+
+    ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain number
+    or bool is a compile-time constant, absent from the launch arguments. ``[Array(…)]`` is a list of such arrays, and a tuple of
+    arguments a tuple of them. ``grid_axes`` says for each axis of the launch grid, in words, what its blocks are:
+    ("rows of x", "tiles of 64 columns"). What the kernel must compute is optional (``Checked``); ``inputs`` names the
+    arguments as the kernel's function does.
+    """
+
+    kernel: Any
+    arguments: tuple[Argument, ...]
+    grid_axes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def launch_arguments(self) -> tuple[Argument, ...]:
+        """The arguments that a launch passes, in order: a tuple as one, where something of it is passed."""
+        return tuple(argument for argument in self.arguments if is_passed(argument))
+
+    @property
+    def launch_names(self) -> tuple[str, ...]:
+        """What the kernel's function calls them."""
+        names = self.kernel._pyfunc.__code__.co_varnames  # cuda-tile names the kernel's function nowhere public
+        return tuple(name for name, argument in zip(names, self.arguments) if is_passed(argument))
+
+
+def is_passed(argument: Argument) -> bool:
+    """Whether a launch passes it, or something of it."""
+    if isinstance(argument, tuple):
+        return any(map(is_passed, argument))
+    return isinstance(argument, Array | Scalar | ArrayList | list)
+
+
+def element_of(argument: ArrayList | list) -> Array:
+    """What the arrays of a list are like; raises ValueError where it is written as no list of one kind of arrays."""
+    elements = argument if isinstance(argument, list) else [argument.element]
+    if len(elements) != 1 or not isinstance(elements[0], Array):
+        raise ValueError("a list of arrays is written [Array(…)], with the one description that all of them share")
+    return elements[0]

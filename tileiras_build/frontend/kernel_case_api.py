@@ -1,0 +1,109 @@
+"""What a kernel file says of its kernels: for which types they are built, how they are launched, what they must compute.
+
+    from tileiras_build.frontend.kernel_case_api import Array, Case, first_tiles, place, poisoned, tolerate, wide
+
+    def inputs(rng):
+        return {"x": place(rng.uniform(-1, 1, 1000), "float16"), "out": poisoned((1000,), "float16")}
+
+    def reference(values):
+        return {"out": np.sqrt(wide(values["x"])).astype("float16")}
+
+    CASES = [
+        Case("root_f16", root, (Array("float16", 1), Array("float16", 1), 256),
+             inputs=inputs, reference=reference, grid=first_tiles("out", 256), tolerance=tolerate("float16")),
+    ]
+
+``docs/references.md`` explains rows; the functions below make arguments, references and tolerances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .kernel_case import EXACT, Array, ArrayList, Case, Checked, Grid, Reference, Scalar, Tolerance, Values
+
+ALIGNMENT = 128
+"""Bytes: enough for every vector width and for TMA; device allocators promise more."""
+
+CANARY = 0xA5
+"""What the memory around an array is filled with."""
+
+
+def epsilon(dtype: str) -> float:
+    """Distance from 1 to the next number of a floating type."""
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
+def tolerate(output: str, *, depth: int = 1, magnitude: float = 1.0, accumulator: str = "float32") -> Tolerance:
+    """The error of ``depth`` chained roundings in ``accumulator`` on terms up to ``magnitude``, then one to ``output``.
+
+    The last rounding of the reference and of the kernel may fall on either side of a tie, hence a whole epsilon.
+    Below the normal range an epsilon is absolute: the smallest subnormal.
+    """
+    floor = float(ml_dtypes.finfo(output).smallest_subnormal)
+    return Tolerance(epsilon(output), floor + depth * magnitude * epsilon(accumulator))
+
+
+def ceil_div(length: int, tile: int) -> int:
+    """How many tiles cover ``length`` elements."""
+    return -(-length // tile)
+
+
+def allocate(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
+    """An array with stride 1 along ``unit_axis`` on ``ALIGNMENT`` bytes, amid ``CANARY`` bytes.
+
+    ``padded`` rounds the length of that axis up in memory, so that all other strides are multiples of 16 bytes:
+    what TMA and 16-byte copies need when the matrix itself has an odd width.
+    """
+    unit_axis %= len(shape)
+    order = [axis for axis in range(len(shape)) if axis != unit_axis] + [unit_axis]
+    stored, itemsize = [shape[axis] for axis in order], np.dtype(dtype).itemsize
+    if padded:
+        stored[-1] = ceil_div(stored[-1] * itemsize, 16) * 16 // itemsize
+    size = int(np.prod(stored)) * itemsize
+    # At least ALIGNMENT bytes on each side, wherever the allocation begins.
+    raw = np.full(size + 3 * ALIGNMENT, CANARY, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT + ALIGNMENT
+    block = raw[start : start + size].view(dtype).reshape(stored)
+    return block[..., : shape[unit_axis]].transpose(np.argsort(order))
+
+
+def place(values: ArrayLike, dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
+    """``values`` rounded to ``dtype`` in an array that ``allocate`` lays out."""
+    given = np.asarray(values)
+    array = allocate(given.shape, dtype, unit_axis=unit_axis, padded=padded)
+    array[...] = given.astype(dtype)
+    return array
+
+
+def poisoned(shape: Sequence[int], dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
+    """An output array of NaN, or of the largest integer: an element that is never written shows."""
+    array = allocate(shape, dtype, unit_axis=unit_axis, padded=padded)
+    is_integer = np.dtype(dtype).kind in "iu"
+    array[...] = np.iinfo(dtype).max if is_integer else np.array(np.nan).astype(dtype)
+    return array
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    """The array in float64, where references are computed."""
+    return array.astype(np.float64)
+
+
+def first_tiles(name: str, *tiles: int) -> Callable[[Values], tuple[int, ...]]:
+    """A grid with one block per tile of the array called ``name``, its leading axes cut into ``tiles``."""
+
+    def grid(values: Values) -> tuple[int, ...]:
+        counts = [ceil_div(length, tile) for length, tile in zip(values[name].shape, tiles)]
+        return tuple(counts + [1] * (3 - len(counts)))
+
+    return grid
+
+
+__all__ = [
+    "ALIGNMENT", "CANARY", "EXACT", "Array", "ArrayList", "Case", "Checked", "Grid", "Reference", "Scalar", "Tolerance",
+    "Values", "allocate", "ceil_div", "epsilon", "first_tiles", "place", "poisoned", "tolerate", "wide",
+]  # fmt: skip

@@ -1,0 +1,165 @@
+"""The table of a kernel file, ``CASES``, as far as its syntax tree tells it: names without running the file.
+
+A table of plain rows (``CASES = [Case("name", …), …]``) names its kernels in literals. One that code builds (a
+comprehension, ``append``, a function's result, names made of variables) is known when the file has run. A file that does
+not mention ``CASES`` is a module that others import.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..core.errors import InvalidInput, Location, words_of
+from ..core.file_io import read_file
+from ..core.symbols.symbol_names import KERNEL, check_names, quoted_name
+
+TABLE = "CASES"
+REFERENCES = "REFERENCES"  # of kernels whose source lies beside the file
+CASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A row of the table: its name and where it stands (line and column from 1); of a built one, where the table does."""
+
+    name: str
+    line: int
+    column: int
+
+
+def read_rows(path: str | os.PathLike) -> list[CaseRow] | None:
+    """The rows of a table of literals, each a call whose first argument is the name; None where code builds it.
+
+    Raises InvalidInput[export-cases] where the file has no table, and for names that no kernel can have.
+    """
+    tree = parse(path)
+    if not _mentions(tree):
+        raise bad_table(path, f"no {TABLE} table at module level")
+    table = _literal_table(tree)
+    return None if table is None else checked_rows(path, map(_row, table.elts))
+
+
+def is_helper(path: str | os.PathLike) -> bool:
+    """Whether the file declares no kernels; raises InvalidInput[export] where it is not Python."""
+    return not _mentions(parse(path))
+
+
+def table_place(path: str | os.PathLike) -> tuple[int, int]:
+    """Line and column of the first mention of the table."""
+    first = _mentions(parse(path))[0]
+    return first.lineno, first.col_offset + 1
+
+
+def checked_rows(path: str | os.PathLike, rows: Iterable[CaseRow]) -> list[CaseRow]:
+    """The rows; raises InvalidInput[export-cases] where a name is no kernel's, or stands for two."""
+    found: dict[str, CaseRow] = {}
+    for row in rows:
+        if not CASE_NAME.fullmatch(row.name):
+            raise bad_table(path, f"case name {quoted_name(row.name)} is not an identifier", row.line, row.column)
+        check_names([(KERNEL, row.name, partial(Location, os.fspath(path), row.line, row.column))])
+        if row.name in found:
+            raise bad_table(path, f"case {row.name!r} appears twice", row.line, row.column)
+        found[row.name] = row
+    return list(found.values())
+
+
+def parse(path: str | os.PathLike) -> ast.Module:
+    """The syntax tree of a file; raises InvalidInput[export]."""
+    try:
+        return ast.parse(read_file(path), filename=os.fspath(path))
+    except (SyntaxError, ValueError) as error:
+        line, column = getattr(error, "lineno", 0) or 0, getattr(error, "offset", 0) or 0
+        message = f"{type(error).__name__}: {getattr(error, 'msg', None) or words_of(error)}"
+        place = Location(shown_to_user(os.fspath(path)), line, column)
+        raise InvalidInput("export", message, location=place, remedy="correct the kernel file") from None
+
+
+def mentions(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportFrom]:
+    """Where the file speaks of a table; raises InvalidInput[export] where it is not Python."""
+    return _mentions(parse(path), table)
+
+
+def _mentions(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
+    """Where the file speaks of the table, in the order of the text: its name, and what imports it."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.ImportFrom) and _names(node, table)]
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _names(node: ast.Name | ast.ImportFrom, table: str) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == table
+    return any((alias.asname or alias.name) == table for alias in node.names)
+
+
+def _literal_table(tree: ast.Module) -> ast.List | ast.Tuple | None:
+    """The table where a single assignment writes it out, and nothing else in the file names it."""
+    mentions = _mentions(tree)
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        value = statement.value
+        if targets == mentions and isinstance(value, ast.List | ast.Tuple) and all(map(_is_plain, value.elts)):
+            return value
+    return None
+
+
+def _is_plain(element: ast.expr) -> bool:
+    first = element.args[0] if isinstance(element, ast.Call) and element.args else None
+    return isinstance(first, ast.Constant) and isinstance(first.value, str)
+
+
+def _row(element: ast.expr) -> CaseRow:
+    assert isinstance(element, ast.Call) and isinstance(element.args[0], ast.Constant)
+    return CaseRow(str(element.args[0].value), element.lineno, element.col_offset + 1)
+
+
+def bad_table(path: str | os.PathLike, found: str, line: int = 0, column: int = 0) -> InvalidInput:
+    """The error of a table that is not as it must be."""
+    return InvalidInput(
+        "export-cases",
+        found,
+        location=Location(os.fspath(path), line, column),
+        remedy=f'write {TABLE} = [Case("name", kernel, (…)), …] with one row per kernel to export',
+    )
+
+
+def find_imports(path: str | os.PathLike) -> list[Path]:
+    """The ``.py`` files beside ``path`` that it imports, directly or through each other, sorted.
+
+    What a build tool must watch besides the file itself. Reads syntax trees only.
+    """
+    folder, found, waiting = Path(path).parent, set(), [Path(path)]
+    while waiting:
+        for name in _imported_names(parse(waiting.pop())):
+            sibling = folder / f"{name}.py"
+            if sibling not in found and sibling != Path(path) and sibling.is_file():
+                found.add(sibling)
+                waiting.append(sibling)
+    return sorted(found)
+
+
+def _imported_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level <= 1:
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            yield from (name.partition(".")[0] for name in names)
+
+
+def imports_relatively(path: str | os.PathLike) -> bool:
+    """Whether the file has ``from . import x`` or the like: it belongs to a package."""
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(parse(path)))
+
+
+def shown_to_user(path: str) -> str:
+    """The path relative to the working directory where it is below it, as compilers print it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative

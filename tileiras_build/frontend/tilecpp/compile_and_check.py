@@ -1,0 +1,20 @@
+"""Compiles a file and looks into its bytecode: a step of a build, and of ``tileiras-build export``."""
+
+from __future__ import annotations
+
+from ...core.errors import InvalidInput, Location
+from ...core.tracing.dependency_record import Watched
+from ...ir.bytecode.reader import read_module
+from .kernel_symbols import entries_of
+from .run_nvcc import BYTECODE, Request, compile_file
+
+
+def compile_checked(request: Request, root: str) -> Watched:
+    """As ``compile_file``; raises InvalidInput[tilecpp-empty] too where the file has no kernel."""
+    made = compile_file(request, root)
+    read_module(made.files[BYTECODE])
+    if entries_of(made.files[BYTECODE]):
+        return made
+    message = "nvcc finds no kernel here: no __tile_global__ function that is instantiated, or is no template"
+    remedy = "write one, or instantiate a template in the file or by instantiate= among the options of its kernel"
+    raise InvalidInput("tilecpp-empty", message, location=Location(request.path), remedy=remedy)

@@ -1,0 +1,61 @@
+"""The kernels of a compiled file: which there are, and bytecode of some of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ...core.errors import InvalidInput, Location, one_of
+from ...core.symbols.c_identifiers import c_names
+from ...core.symbols.itanium_demangler import readable
+from ...ir.bytecode.reader import Reader, read_module
+from ...ir.bytecode.writer import write_module
+from ...ir.dialects.cuda_tile import EntryOp
+
+_PLACEHOLDER = "__$dummy_kernel"  # nvcc's entry of a file without a kernel
+
+
+def entries_of(data: bytes) -> list[str]:
+    """The symbols of the kernels in bytecode, in their order."""
+    entries = [op.sym_name.data for op in read_module(data, check=False).walk() if isinstance(op, EntryOp)]
+    return [symbol for symbol in entries if symbol != _PLACEHOLDER]
+
+
+def names_of(symbol: str) -> tuple[str, ...]:
+    """What people call a kernel: all of its name in C++, its template's, and its symbol."""
+    name = readable(symbol)
+    return tuple(dict.fromkeys((name, name.partition("<")[0], symbol)))
+
+
+def part_name(stem: str, entries: Sequence[str], known: Collection[str]) -> str:
+    """What files of the kernels ``entries`` are called, of those that a file ``stem`` has."""
+    return f"{stem}-{c_names(known)[entries[0]]}"
+
+
+def pick_named(data: bytes, names: Sequence[str], stem: str, path: str, target: str) -> dict[str, bytes]:
+    """Bytecode of the kernels that people call ``names``, by the name of its file. Raises InvalidInput[export-kernel]."""
+    known = entries_of(data)
+    for name in names:
+        if not any(name in names_of(symbol) for symbol in known):
+            remedy = one_of(name, map(readable, known))
+            raise InvalidInput("export-kernel", f"no kernel is called {name}", location=Location(path), remedy=remedy)
+    entries = [symbol for symbol in known if any(name in names_of(symbol) for name in names)]
+    return {part_name(stem, entries, known): pick(data, entries, known, path, target)}
+
+
+def pick(data: bytes, entries: Collection[str], known: Collection[str], name: str, target: str) -> bytes:
+    """Bytecode of the same version with the kernels ``entries`` alone; globals stay.
+
+    ``known`` are all kernels that the file (called ``name`` in errors) has been found to have. Raises
+    InvalidInput[tilecpp-kernels] where it has others for ``target``: nobody has said which options those would have.
+    """
+    module = read_module(data, name)
+    found = {op.sym_name.data: op for op in module.walk() if isinstance(op, EntryOp)}
+    if other := sorted(set(found) ^ set(known)):
+        message = f"the file has other kernels for {target} than for the first target: {', '.join(other)}"
+        remedy = "give options to the whole file, by its name, or the same kernels to all targets"
+        raise InvalidInput("tilecpp-kernels", message, location=Location(name), remedy=remedy)
+    for symbol, op in found.items():
+        if symbol not in entries:
+            op.detach()
+            op.erase()
+    return write_module(module, version=Reader(data, name).version)

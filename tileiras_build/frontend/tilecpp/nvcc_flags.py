@@ -1,0 +1,32 @@
+"""What people may say to nvcc."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ...core.errors import InvalidInput
+
+STANDARD = "-std=c++20"  # what cuda_tile.h asks for, where no flag says another one
+_MADE_HERE = (
+    *("-o", "--output-file", "-c", "--compile", "-E", "--preprocess", "-arch", "--gpu-architecture", "-code"),
+    *("--gpu-code", "-gencode", "--generate-code", "-M", "-MM", "-MD", "-MMD", "-MF", "-MT", "-MP", "-keep", "--keep"),
+    *("-dryrun", "--dryrun", "-tilebc", "--tilebc", "-tile-only", "--tile-only", "-simt-only", "--simt-only"),
+)
+
+
+def split_flags(given: str | Sequence[str]) -> tuple[str, ...]:
+    """nvcc's flags, from a text as a shell takes it, or a list; raises InvalidInput[nvcc-flags]."""
+    try:
+        flags = tuple(shlex.split(given)) if isinstance(given, str) else tuple(map(str, given))
+    except ValueError as error:
+        raise InvalidInput("nvcc-flags", f"nvcc_flags={given}: {error}", remedy="close the quotation") from None
+    if wrong := next((flag for flag in flags if flag.partition("=")[0] in _MADE_HERE), None):
+        message = f"nvcc_flags= has {wrong}, which the build itself says"
+        raise InvalidInput("nvcc-flags", message, remedy="leave it out; sm= names the targets")
+    return flags
+
+
+def with_standard(flags: Sequence[str]) -> list[str]:
+    """``flags``, with STANDARD where they name none."""
+    return [*([] if any(flag.startswith(("-std", "--std")) for flag in flags) else [STANDARD]), *flags]

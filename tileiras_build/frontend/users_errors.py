@@ -1,0 +1,78 @@
+"""What the code of a kernel file raises, as one sentence about the file.
+
+In: an exception of anybody's class, which may break while it is looked at. Out: InvalidInput[export] at the user's line.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..core.errors import InvalidInput, Location, asked, described, is_own, kind_of, traceback_of, words_of
+from ..core.tracing.fs_probe import is_installed
+from .kernel_case_table import shown_to_user
+
+INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
+
+
+@contextmanager
+def users_code(folder: str, fallback: Location, prefix: str = "") -> Iterator[None]:
+    """What the block raises is the user's error, told by ``python_error``."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        told = python_error(error, folder, fallback, prefix)
+        if told is error:
+            raise
+        raise told from error
+
+
+def python_error(error: BaseException, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
+    """What a Python failure says, at the deepest line below ``folder`` that took part in it; it may break while it is looked at."""
+    if is_own(error) and isinstance(error, InvalidInput):
+        return error
+    if asked(_is_without_cutile, error):
+        message = f"exporting cuTile kernels needs the package cuda-tile: {words_of(error)}"
+        return InvalidInput("export-no-cutile", message, location=fallback, remedy=INSTALL)
+    place = asked(_named_place, error, folder) or _deepest(error, folder) or fallback
+    message = f"{prefix}{asked(_first_line, error) or described(error)}"
+    return InvalidInput("export", message, location=place, remedy="correct the kernel file")
+
+
+def _is_without_cutile(error: BaseException) -> bool:
+    return isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "cuda"
+
+
+def _first_line(error: BaseException) -> str:
+    given = (getattr(error, name, None) for name in ("message", "msg"))
+    text = next((text for text in given if text and isinstance(text, str)), None) or words_of(error)
+    return f"{kind_of(error)}: {(text.splitlines() or [''])[0]}"
+
+
+def _named_place(error: BaseException, folder: str) -> Location | None:
+    """The place of the user's that an error of Python's parser or of cuTile's names itself."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return Location(shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
+    loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
+    while loc is not None:
+        if _is_users(loc.filename, folder):
+            return Location(shown_to_user(loc.filename), loc.line, loc.col + 1)
+        loc = loc.call_site
+    return None
+
+
+def _deepest(error: BaseException, folder: str) -> Location | None:
+    frames = [frame for frame in traceback.extract_tb(traceback_of(error)) if _is_users(frame.filename, folder)]
+    if not frames:
+        return None
+    return Location(shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
+
+
+def _is_users(path: str, folder: str) -> bool:
+    """Whether a source file lies beside the kernel file, and in no environment that lies there too."""
+    return Path(path).is_relative_to(folder) and not is_installed(os.path.relpath(path, folder))

@@ -1,0 +1,4 @@
+"""Tile IR as data: dialects, layouts, bytecode and text.
+
+Imports core and target.
+"""

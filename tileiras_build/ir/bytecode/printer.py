@@ -1,0 +1,693 @@
+"""Print a module in the public textual form of CUDA Tile IR, as NVIDIA's tileirdisasm does.
+
+``disassemble`` is the disassembler; ``print_module`` prints what ``read_module`` gave. FORMATS is one row per
+operation: text with directives in braces, each a value, its type, or a function of DIRECTIVES.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from types import MappingProxyType
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, i1, i64
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from tileiras_build.core.errors import InvalidInput, Location
+from tileiras_build.ir.bytecode.float_bits import float_bits
+from tileiras_build.ir.bytecode.float_text import float_text
+from tileiras_build.ir.bytecode.reader import Reader, verify
+from tileiras_build.ir.bytecode.ssa_names import Names
+from tileiras_build.ir.dialects.checked_cast import expect
+from tileiras_build.ir.dialects.checked_mlir_parser import escape, identifier
+from tileiras_build.ir.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
+from tileiras_build.ir.dialects.cuda_tile.element_types import is_float
+from tileiras_build.ir.dialects.cuda_tile.enums import EnumAttr, MultimemReductionKind, RoundingMode, SymbolVisibility
+from tileiras_build.ir.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
+from tileiras_build.ir.dialects.cuda_tile.op_base import TileOperation, pointer_type
+from tileiras_build.ir.dialects.cuda_tile.ops_control import Aggregate, ContinueOp, ForOp, IfOp, LoopOp, YieldOp
+from tileiras_build.ir.dialects.cuda_tile.ops_module import EntryOp, GetGlobalOp, GlobalOp, ModuleOp
+from tileiras_build.ir.dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, PermuteOp
+from tileiras_build.ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
+from tileiras_build.ir.dialects.cuda_tile.types import Dims
+
+# Characters of text for each byte of bytecode; shorter text is never refused.
+TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22
+PRODUCER_COMMENT = "// Producer: "
+HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
+
+_UNARY = "{source} : {:result}"
+_FLUSHED_UNARY = "{source}{flag flush_to_zero} : {:result}"
+_BINARY = "{lhs}, {rhs} : {:result}"
+_ROUNDED_BINARY = "{lhs}, {rhs} {rounding nearest_even}{flag flush_to_zero} : {:result}"
+_EXTREMUM = "{lhs}, {rhs}{flag flush_to_zero}{flag propagate_nan} : {:result}"
+_OVERFLOWING = "{lhs}, {rhs}{overflow} : {:result}"
+_SIGNED = "{lhs}, {rhs} {enum signedness} : {:result}"
+_RETYPE = "{source} : {:source} -> {:result}"
+_ACCESS = "{enum memory_ordering_semantics}{opt memory_scope} "
+_ATOMIC_TYPES = " -> {:result}, {:result_token}"
+_VIEW_ACCESS = "[{index}]{token_spaced}{hints}{inbounds} : "
+_MULTIMEM = "[{index}]{token_spaced} {inbounds_word}{reduction} : "
+_MULTIMEM_TYPES = "{:view}, {:tile}{index_types}{token_type} -> {:result_token}"
+_PASS = "{passed}"
+_MAKE_VIEW = "{tensor_view} : {:result}"
+_SHAPE_QUERY = "{src} : {:src} -> {result_type}"
+
+# fmt: off  (continued texts start below each other)
+FORMATS: dict[str, str] = {
+    "absf": _UNARY,
+    "absi": _UNARY,
+    "addf": _ROUNDED_BINARY,
+    "addi": _OVERFLOWING,
+    "alloca": "num_elem = {int num_elem}, alignment = {int alignment}{flag global} : {:result}",
+    "andi": _BINARY,
+    "assert": "{condition}, {string message} : {:condition}",
+    "assume": "{predicate}, {value} : {:value}",
+    "atan2": "{x}, {y} : {:result}",
+    "atomic_cas_tko": _ACCESS
+    + "{pointers}, {cmp}, {val}{more mask}{token} : {:pointers}, {:val}{moretype mask}"
+    + _ATOMIC_TYPES,
+    "atomic_rmw_tko": _ACCESS
+    + "{pointers}, {enum mode}, {arg}{more mask}{token} : {:pointers}, {:arg}{moretype mask}"
+    + _ATOMIC_TYPES,
+    "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced}{inbounds} : "
+    "{:value}, {:view}{index_types} -> {:result_token}",
+    "bitcast": _RETYPE,
+    "break": _PASS,
+    "broadcast": _RETYPE,
+    "cat": "{lhs}, {rhs} dim = {int dim} : {:lhs}, {:rhs} -> {:result}",
+    "ceil": _UNARY,
+    "cmpf": "{enum comparison_predicate} {enum comparison_ordering} {lhs}, {rhs} : {:lhs} -> {:result}",
+    "cmpi": "{enum comparison_predicate} {lhs}, {rhs}, {enum signedness} : {:lhs} -> {:result}",
+    "constant": "{dense}",
+    "continue": _PASS,
+    "cos": _UNARY,
+    "cosh": _UNARY,
+    "divf": _ROUNDED_BINARY,
+    "divi": "{lhs}, {rhs} {enum signedness}{division} : {:result}",
+    "exp": "{source} {rounding full} : {:result}",
+    "exp2": _FLUSHED_UNARY,
+    "exti": "{from_} {enum signedness} : {:from_} -> {:to}",
+    "extract": "{source}[{indices}] : {:source} -> {:result}",
+    "floor": _UNARY,
+    "fma": "{lhs}, {rhs}, {acc} {rounding nearest_even}{flag flush_to_zero} : {:result}",
+    "for": "{for_header}{region 0 continue}",
+    "fpowf": "{source}, {exponent} : {:result}",
+    "fpowi": "{source}, {exponent} : {:source}, {:exponent}",
+    "ftof": "{from_} {rounding nearest_even} : {:from_} -> {:to}",
+    "ftoi": "{from_} {enum signedness} {rounding nearest_int_to_zero}{flag saturating} : {:from_} -> {:to}",
+    "gdc_launch_dependents_tko": "{token_only}-> {:result_token}",
+    "gdc_wait_tko": "{token_only}-> {:result_token}",
+    "get_global": "{symbol} : {:result}",
+    "get_index_space_shape": _SHAPE_QUERY,
+    "get_num_tile_blocks": ": {:grid_size_x}",
+    "get_tensor_shape": _SHAPE_QUERY,
+    "get_tile_block_id": ": {:block_id_x}",
+    "if": "{condition}{if_types} {region 0 yield}{else}",
+    "insert": "{source}, {destination}[{indices}] : {:source}, {:destination}",
+    "int_to_ptr": _RETYPE,
+    "iota": ": {:result}",
+    "itof": "{from_} {enum signedness} {rounding nearest_even} : {:from_} -> {:to}",
+    "join_tokens": "{tokens} : {:result}",
+    "load_ptr_tko": _ACCESS + "{source}{more mask}{more padding_value}{token}{hints} : "
+    "{:source}{moretype mask}{moretype padding_value}" + _ATOMIC_TYPES,
+    "load_view_tko": _ACCESS + "{view}" + _VIEW_ACCESS + "{:view}{index_types} -> {:tile}, {:result_token}",
+    "log": _UNARY,
+    "log2": _UNARY,
+    "loop": "{loop_header}{region 0 continue}",
+    "make_gather_scatter_view": _MAKE_VIEW,
+    "make_partition_view": _MAKE_VIEW,
+    "make_strided_view": _MAKE_VIEW,
+    "make_tensor_view": "{base}, {sizes} : {dynamic_type}{:result}",
+    "make_token": ": {:result}",
+    "maxf": _EXTREMUM,
+    "maxi": _SIGNED,
+    "memory_fence_alias_tko": "{token_operand}",
+    "minf": _EXTREMUM,
+    "mini": _SIGNED,
+    "mmaf": "{lhs}, {rhs}, {acc}{flag fast_acc} : {:lhs}, {:rhs}, {:acc}",
+    "mmaf_scaled": "{lhs}, {rhs}, {acc}, {lhs_scale}, {rhs_scale} : {:lhs}, {:rhs}, {:acc}, {:lhs_scale}, {:rhs_scale}",
+    "mmai": "{lhs}, {rhs}, {acc} {enum signedness_lhs} {enum signedness_rhs} : {:lhs}, {:rhs}, {:acc}",
+    "mulf": _ROUNDED_BINARY,
+    "mulhii": "{x}, {y} : {:result}",
+    "muli": _OVERFLOWING,
+    "multimem_load_reduce_view_tko": _ACCESS
+    + "{view}"
+    + _MULTIMEM
+    + "{:view}{index_types}{token_type} -> {:reduced_values}, {:result_token}",
+    "multimem_reduce_view_tko": _ACCESS + "{view}, {tile}" + _MULTIMEM + _MULTIMEM_TYPES,
+    "multimem_store_view_tko": _ACCESS + "{view}, {tile}[{index}]{token_spaced} {inbounds_word} : " + _MULTIMEM_TYPES,
+    "negf": _UNARY,
+    "negi": "{source}{overflow} : {:result}",
+    "offset": "{ptr}, {offset} : {:ptr}, {:offset} -> {:result}",
+    "ori": _BINARY,
+    "pack": _RETYPE,
+    "permute": "{source} {permutation} : {:source} -> {:result}",
+    "print_tko": "{string str}{more args}{token}{print_types} -> {:result_token}",
+    "ptr_to_int": _RETYPE,
+    "ptr_to_ptr": _RETYPE,
+    "reduce": "{operands} dim={int dim} identities={identities} : {operand_types} -> {result_types} {combiner}",
+    "remf": _BINARY,
+    "remi": _SIGNED,
+    "reshape": _RETYPE,
+    "return": _PASS,
+    "rsqrt": _FLUSHED_UNARY,
+    "scan": "{operands} dim={int dim} reverse={bool reverse} identities={identities} : "
+    "{operand_types} -> {result_types} {combiner}",
+    "select": "{cond}, {val_if_true}, {val_if_false} : {:cond}, {:result}",
+    "shli": _OVERFLOWING,
+    "shri": _SIGNED,
+    "sin": _UNARY,
+    "sinh": _UNARY,
+    "sqrt": "{source} {rounding nearest_even}{flag flush_to_zero} : {:result}",
+    "store_ptr_tko": _ACCESS + "{destination}, {value}{more mask}{token}{hints} : "
+    "{:destination}, {:value}{moretype mask} -> {:result_token}",
+    "store_view_tko": _ACCESS + "{tile}, {view}" + _VIEW_ACCESS + "{:tile}, {:view}{index_types} -> {:result_token}",
+    "subf": _ROUNDED_BINARY,
+    "subi": _OVERFLOWING,
+    "tan": _UNARY,
+    "tanh": "{source} {rounding full} : {:result}",
+    "trunci": "{from_}{overflow} : {:from_} -> {:to}",
+    "unpack": _RETYPE,
+    "xori": _BINARY,
+    "yield": _PASS,
+}
+# fmt: on
+
+
+class TypeNames(dict):
+    """The public text of each type, without the dialect's prefix."""
+
+    def __missing__(self, type: Attribute) -> str:
+        text = str(type).replace("!cuda_tile.", "")
+        self[type] = text
+        return text
+
+
+def symbol(name: str) -> str:
+    """A symbol reference, quoted unless it is an identifier."""
+    return f"@{identifier(name)}"
+
+
+def constant_text(value: DenseConstantAttr, types: TypeNames) -> str:
+    """``<f32: 1.000000e+00> : tile<4xf32>``."""
+    return f"<{types[value.type.element_type]}: {_dense(value)}> : {types[value.type]}"
+
+
+def _dense(value: DenseConstantAttr) -> str:
+    if not value.is_splat and value.type.num_elements > HEX_THRESHOLD:
+        return f'"0x{value.raw.hex().upper()}"'
+    texts = _elements(value)
+    if value.is_splat:
+        return texts[0]
+    for dim in reversed(value.type.shape):
+        texts = [f"[{', '.join(texts[start : start + dim])}]" for start in range(0, len(texts), dim)]
+    return texts[0]
+
+
+def _elements(value: DenseConstantAttr) -> list[str]:
+    """The elements as text; one for a splat."""
+    element_type = value.type.element_type
+    if is_float(element_type):
+        size = storage_bytes(element_type)
+        words = (value.raw[start : start + size] for start in range(0, len(value.raw), size))
+        return [float_text(int.from_bytes(word, "little"), element_type) for word in words]
+    values = [value.splat_value()] if value.is_splat else value.as_array().reshape(-1).tolist()
+    return [str(bool(one)).lower() if element_type == i1 else str(int(one)) for one in values]
+
+
+def identity_text(value: Attribute, types: TypeNames) -> str:
+    """A typed number: ``0x7F800000 : f32``, ``0 : i32``, ``1`` for i64."""
+    if isinstance(value, FloatAttr):
+        return f"{float_text(float_bits(value.value.data, value.type), value.type)} : {types[value.type]}"
+    if not isinstance(value, IntegerAttr):
+        return str(value)
+    if value.type == i1:
+        return str(bool(value.value.data)).lower()
+    return str(value.value.data) + ("" if value.type == i64 else f" : {types[value.type]}")
+
+
+def location_text(loc: Attribute | None) -> str:
+    """``loc("kernel.py":12:4)``, with the call sites of inlined code, or ``loc(unknown)``."""
+    return f"loc({_location(loc)})"
+
+
+def _location(loc: Attribute | None) -> str:
+    if isinstance(loc, DILocAttr):
+        return f"{escape(loc.file)}:{loc.line}:{loc.column}"
+    if not isinstance(loc, CallSiteLocAttr):
+        return "unknown"
+    *inner, last = map(_location, loc.data)
+    return "".join(f"callsite({text} at " for text in inner) + last + ")" * len(inner)
+
+
+def parameter_attributes(op: EntryOp) -> Iterable[str]:
+    """What follows the type of each parameter: `` {name = value}``, "" for one without attributes."""
+    if op.arg_attrs is None:
+        return repeat("")
+    return (f" {_attribute(one)}" if one.data else "" for one in op.arg_attrs.data)
+
+
+def _attribute(value: Attribute) -> str:
+    """An attribute as MLIR prints it: a dictionary in the order of its names."""
+    if isinstance(value, DictionaryAttr):
+        return f"{{{', '.join(f'{identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
+    if isinstance(value, ArrayAttr):
+        return f"[{', '.join(map(_attribute, value.data))}]"
+    return str(value)
+
+
+class Budget:
+    """How much text may be printed, so that what a short file names again and again does not become a long one."""
+
+    def __init__(
+        self, limit: int | None = None, name: str | None = None, places: Mapping[Operation, int] = MappingProxyType({})
+    ):
+        self.limit, self.name, self.places, self.spent = limit, name, places, 0
+
+    def spend(self, size: int, op: Operation) -> None:
+        """Count the text of an operation; raises InvalidInput with its byte offset where it is too much."""
+        self.spent += size
+        if self.limit is not None and self.spent > self.limit:
+            raise InvalidInput(
+                "text-size",
+                f"the text up to this {op.name.removeprefix('cuda_tile.')} is longer than {self.limit} "
+                "characters: far more than the file's size explains",
+                location=Location(self.name, offset=self.places.get(op)),
+                remedy="give a file that does not name the same long string, constant or location in every operation",
+            )
+
+
+class EntryPrinter:
+    """Prints one entry."""
+
+    def __init__(self, types: TypeNames, locations: bool, budget: Budget | None = None):
+        self.types, self.locations, self.budget = types, locations, budget or Budget()
+        self.location_texts: dict[int, str] = {}
+        self.lines: list[str] = []
+        self.names: Names
+
+    # Pieces
+
+    def values(self, values: Iterable[SSAValue]) -> str:
+        return ", ".join(self.names[value] for value in values)
+
+    def types_of(self, values: Iterable[SSAValue]) -> str:
+        return ", ".join(self.types[value.type] for value in values)
+
+    def location(self, op: Operation) -> str:
+        if not self.locations:
+            return ""
+        loc = op.attributes.get(LOC)
+        # Most are shared objects, and a chain of calls is long.
+        if id(loc) not in self.location_texts:
+            self.location_texts[id(loc)] = f" {location_text(loc)}"
+        return self.location_texts[id(loc)]
+
+    def region(self, region: Region, indent: str, implicit: type[TileOperation] | None) -> str:
+        """A region in braces; a terminator of class ``implicit`` without operands is not written."""
+        parts = ["{\n"]
+        block = region.block
+        for op in block.ops:
+            if implicit is not None and isinstance(op, implicit) and op is block.last_op and not op.operands:
+                break
+            parts.append(self.operation(op, indent + "  "))
+        parts.append(f"{indent}}}")
+        return "".join(parts)
+
+    def operation(self, op: Operation, indent: str) -> str:
+        results = self.names.of_results(op)
+        left = f"{results} = " if results else ""
+        before = self.budget.spent
+        text = self.body(op, indent)
+        mnemonic = op.name.removeprefix("cuda_tile.")
+        line = f"{indent}{left}{mnemonic}{' ' if text else ''}{text}{self.location(op)}\n"
+        inside = self.budget.spent - before
+        self.budget.spend(len(line) - inside, op)
+        return line
+
+    def body(self, op: Operation, indent: str) -> str:
+        parts = []
+        for text, directive, argument in TEMPLATES[op.name.removeprefix("cuda_tile.")]:
+            parts.append(text)
+            if directive is not None:
+                parts.append(directive(self, op, argument, indent))
+        return "".join(parts)
+
+    def entry(self, op: EntryOp) -> str:
+        self.names = Names(op)
+        arguments = ", ".join(
+            f"{self.names[argument]}: {self.types[argument.type]}{attributes}"
+            for argument, attributes in zip(op.body.block.args, parameter_attributes(op))
+        )
+        hints = op.optimization_hints
+        shown = f" optimization_hints={hints.text()}" if hints is not None and hints.data else ""
+        body = self.region(op.body, "", None)
+        return f"entry {symbol(op.sym_name.data)}({arguments}){shown} {body}{self.location(op)}\n"
+
+
+# Directives: (printer, operation, argument, indentation) -> text
+
+
+def _group(op: Operation, name: str) -> Sequence[SSAValue]:
+    """The operands or results of a group, by the accessor that the operation's class has for it."""
+    value = getattr(op, name)
+    return () if value is None else (value,) if isinstance(value, SSAValue) else value
+
+
+def _value(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    return printer.values(_group(op, name))
+
+
+def _type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    return printer.types[_group(op, name)[0].type]
+
+
+def _more(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    return "".join(f", {printer.names[value]}" for value in _group(op, name))
+
+
+def _more_type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    return "".join(f", {printer.types[value.type]}" for value in _group(op, name))
+
+
+def _flag(_printer, op: Operation, name: str, _) -> str:
+    return f" {name}" if name in op.properties else ""
+
+
+def _word(op: Operation, name: str) -> str:
+    return expect(EnumAttr, op.properties[name]).data.value
+
+
+def _enum(_printer, op: Operation, name: str, _) -> str:
+    return _word(op, name)
+
+
+def _opt(_printer, op: Operation, name: str, _) -> str:
+    return f" {_word(op, name)}" if name in op.properties else ""
+
+
+def _number(op: Operation, name: str) -> int:
+    return expect(IntegerAttr, op.properties[name]).value.data
+
+
+def _integer(_printer, op: Operation, name: str, _) -> str:
+    return str(_number(op, name))
+
+
+def _boolean(_printer, op: Operation, name: str, _) -> str:
+    return str(bool(_number(op, name))).lower()
+
+
+def _string(_printer, op: Operation, name: str, _) -> str:
+    return escape(expect(StringAttr, op.properties[name]).data)
+
+
+def _rounding(_printer, op: Operation, default: str, _) -> str:
+    mode = _word(op, "rounding_mode")
+    return "" if mode == default else f"rounding<{mode}>"
+
+
+def _division(_printer, op: Operation, *_) -> str:
+    mode = _word(op, "rounding")
+    return "" if mode == RoundingMode.ZERO else f" rounding<{mode}>"
+
+
+def _overflow(_printer, op: Operation, *_) -> str:
+    mode = _word(op, "overflow")
+    return "" if mode == "none" else f" overflow<{mode}>"
+
+
+def _token(printer: EntryPrinter, op: Operation, *_) -> str:
+    return "".join(f" token={printer.names[token]}" for token in _group(op, "token"))
+
+
+def _token_spaced(printer: EntryPrinter, op: Operation, *_) -> str:
+    return "".join(f" token = {printer.names[token]}" for token in _group(op, "token"))
+
+
+def _token_only(printer: EntryPrinter, op: Operation, *_) -> str:
+    return "".join(f"token = {printer.names[token]} " for token in _group(op, "token"))
+
+
+def _token_type(printer: EntryPrinter, op: Operation, *_) -> str:
+    return _more_type(printer, op, "token", "")
+
+
+def _token_operand(printer: EntryPrinter, op: Operation, *_) -> str:
+    return _value(printer, op, "token", "")
+
+
+def _hints(_printer, op: Operation, *_) -> str:
+    hints = op.properties.get("optimization_hints")
+    return "" if hints is None else f" optimization_hints = {expect(OptimizationHintsAttr, hints).text()}"
+
+
+def _inbounds(printer: EntryPrinter, op: Operation, *_) -> str:
+    word = _inbounds_word(printer, op)
+    return f" {word}" if word else ""
+
+
+def _inbounds_word(_printer, op: Operation, *_) -> str:
+    found = op.properties.get("inbounds")
+    flags = () if found is None else expect(DenseArrayBase, found).get_values()
+    return f"inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags)}]" if any(flags) else ""
+
+
+def _reduction(_printer, op: Operation, *_) -> str:
+    """The kind of reduction, unless it is the default: MLIR prints it with the attributes that have no place."""
+    is_default = _word(op, "reduction") == MultimemReductionKind.ADD
+    return "" if is_default else f" attributes {{reduction = {op.properties['reduction']}}}"
+
+
+def _predicate(_printer, op: Operation, *_) -> str:
+    return expect(AssumeOp, op).assumption().text()
+
+
+def _dense_constant(printer: EntryPrinter, op: Operation, *_) -> str:
+    return constant_text(expect(ConstantOp, op).value, printer.types)
+
+
+def _passed(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f"{printer.values(op.operands)} : {printer.types_of(op.operands)}" if op.operands else ""
+
+
+def _operands(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.values(op.operands)
+
+
+def _operand_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.types_of(op.operands)
+
+
+def _result_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.types_of(op.results)
+
+
+def _result_type(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.types[op.results[0].type] if op.results else ""
+
+
+def _print_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    arguments = _group(op, "args")
+    return f" : {printer.types_of(arguments)}" if arguments else ""
+
+
+def _index_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    types = [printer.types[index.type] for index in _group(op, "index")]
+    return "".join(f", {type}" for type in (types[:1] if len(set(types)) == 1 else types))
+
+
+def _permutation(_printer, op: Operation, *_) -> str:
+    return f"[{', '.join(map(str, expect(PermuteOp, op).permutation.get_values()))}]"
+
+
+def _symbol(_printer, op: Operation, *_) -> str:
+    return symbol(expect(GetGlobalOp, op).symbol.root_reference.data)
+
+
+def _sizes(printer: EntryPrinter, op: Operation, *_) -> str:
+    def mixed(dims: Dims, values: Sequence[SSAValue]) -> str:
+        dynamic = iter(values)
+        return ", ".join(printer.names[next(dynamic)] if dim is None else str(dim) for dim in dims)
+
+    made = expect(MakeTensorViewOp, op)
+    view = made.tensor_view()
+    return f"shape = [{mixed(view.shape, made.dynamic_shape)}], strides = [{mixed(view.strides, made.dynamic_strides)}]"
+
+
+def _dynamic_type(printer: EntryPrinter, op: Operation, *_) -> str:
+    """The type of the base if it has an attribute, and of the dynamic sizes and strides."""
+    base = expect(MakeTensorViewOp, op).base
+    named = [base] if pointer_type(base, "base").ptr_attr else []
+    types = printer.types_of([*named, *op.operands[1:2]])
+    return f"{types} -> " if types else ""
+
+
+def _identities(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f"[{', '.join(identity_text(value, printer.types) for value in expect(Aggregate, op).identities.data)}]"
+
+
+def _combiner(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
+    body = expect(Aggregate, op).body
+    arguments = ", ".join(f"{printer.names[value]}: {printer.types[value.type]}" for value in body.block.args)
+    return f"\n{indent}({arguments}) {printer.region(body, indent, None)}"
+
+
+IMPLICIT: dict[str, type[TileOperation]] = {"continue": ContinueOp, "yield": YieldOp}
+
+
+def _region(printer: EntryPrinter, op: Operation, argument: str, indent: str) -> str:
+    index, implicit = argument.split()
+    return printer.region(op.regions[int(index)], indent, IMPLICIT[implicit])
+
+
+def _else(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
+    region = expect(IfOp, op).else_region
+    return f" else {printer.region(region, indent, YieldOp)}" if region.blocks else ""
+
+
+def _if_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f" -> ({printer.types_of(op.results)})" if op.results else ""
+
+
+def _carried(printer: EntryPrinter, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> str:
+    pairs = (f"{printer.names[argument]} = {printer.names[value]}" for argument, value in zip(arguments, values))
+    return f"iter_values({', '.join(pairs)}) "
+
+
+def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
+    loop = expect(ForOp, op)
+    index, *arguments = loop.region.block.args
+    lower, upper, step, *values = loop.operands
+    unsigned = "unsigned " if loop.unsigned_cmp is not None else ""
+    text = (
+        f"{unsigned}{printer.names[index]} in ({printer.names[lower]} to {printer.names[upper]}, "
+        f"step {printer.names[step]}) : {printer.types[index.type]} "
+    )
+    if not values:
+        return text
+    return f"{text}{_carried(printer, arguments, values)}-> ({printer.types_of(values)}) "
+
+
+def _loop_header(printer: EntryPrinter, op: Operation, *_) -> str:
+    if not op.operands and not op.results:
+        return ""
+    carried = _carried(printer, expect(LoopOp, op).region.block.args, op.operands) if op.operands else ""
+    sides = [f"{printer.types_of(values)} " for values in (op.operands, op.results) if values]
+    return f"{carried}: {'-> '.join(sides)}"
+
+
+DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
+    "bool": _boolean,
+    "combiner": _combiner,
+    "dense": _dense_constant,
+    "division": _division,
+    "dynamic_type": _dynamic_type,
+    "else": _else,
+    "enum": _enum,
+    "flag": _flag,
+    "for_header": _for_header,
+    "hints": _hints,
+    "identities": _identities,
+    "if_types": _if_types,
+    "inbounds": _inbounds,
+    "inbounds_word": _inbounds_word,
+    "index_types": _index_types,
+    "int": _integer,
+    "loop_header": _loop_header,
+    "more": _more,
+    "moretype": _more_type,
+    "operand_types": _operand_types,
+    "operands": _operands,
+    "opt": _opt,
+    "overflow": _overflow,
+    "passed": _passed,
+    "permutation": _permutation,
+    "predicate": _predicate,
+    "print_types": _print_types,
+    "region": _region,
+    "result_type": _result_type,
+    "result_types": _result_types,
+    "reduction": _reduction,
+    "rounding": _rounding,
+    "sizes": _sizes,
+    "string": _string,
+    "symbol": _symbol,
+    "token": _token,
+    "token_only": _token_only,
+    "token_operand": _token_operand,
+    "token_spaced": _token_spaced,
+    "token_type": _token_type,
+}
+
+
+Step = tuple[str, Callable | None, str]  # literal text, then a directive and its argument
+
+
+def compile_formats(
+    directives: dict[str, Callable], of_value: Callable, of_type: Callable
+) -> dict[str, tuple[Step, ...]]:
+    """Every row of FORMATS as steps: ``{name}`` is ``of_value``, ``{:name}`` ``of_type``, any other word its directive."""
+    return {name: tuple(_steps(template, directives, of_value, of_type)) for name, template in FORMATS.items()}
+
+
+def _steps(template: str, directives: dict[str, Callable], of_value: Callable, of_type: Callable) -> Iterable[Step]:
+    position = 0
+    for match in re.finditer(r"\{(:?)(\w+) ?([^}]*)\}", template):
+        kind, word, argument = match.groups()
+        text, position = template[position : match.start()], match.end()
+        if not kind and word in directives:
+            yield text, directives[word], argument
+        else:
+            yield text, of_type if kind else of_value, word
+    yield template[position:], None, ""
+
+
+TEMPLATES = compile_formats(DIRECTIVES, _value, _type)
+
+
+def _global(op: GlobalOp, types: TypeNames) -> str:
+    visibility = op.symbol_visibility.data
+    private = "private " if visibility is SymbolVisibility.PRIVATE else ""
+    constant = " constant" if op.constant is not None else ""
+    alignment = op.alignment.value.data
+    aligned = f" alignment = {alignment}" if alignment else ""
+    return f"global {private}{constant} {symbol(op.sym_name.data)}{aligned} {constant_text(op.value, types)}\n"
+
+
+def _producer(module: ModuleOp) -> list[str]:
+    """The comment that names the program which wrote the file, if the file does; a name of one line, as a rule."""
+    name = "" if module.producer is None else module.producer.data
+    return [PRODUCER_COMMENT + "\n// ".join(name.splitlines()) + "\n"] if name else []
+
+
+def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False, budget: Budget | None = None) -> str:
+    """The public text of a module: its globals, then its entries; no longer than ``budget`` says."""
+    inner = (
+        module if isinstance(module, ModuleOp) else next(op for op in module.body.block.ops if isinstance(op, ModuleOp))
+    )
+    types = TypeNames()
+    ops = list(inner.body.block.ops)
+    parts, budget = _producer(inner), budget or Budget()
+    for op in ops:
+        if isinstance(op, GlobalOp):
+            parts.append(_global(op, types))
+            budget.spend(len(parts[-1]), op)
+    parts += [EntryPrinter(types, locations, budget).entry(op) for op in ops if isinstance(op, EntryOp)]
+    return "".join(parts)
+
+
+def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
+    """The public text of Tile IR bytecode; ``locations`` appends each operation's source location.
+
+    Raises InvalidInput as ``read_module`` does, and for a file that names so much so often that its text would be
+    out of all proportion to it.
+    """
+    reader = Reader(bytes(data), name)
+    module = reader.module()
+    verify(module, name, reader.places)
+    limit = max(SHORT_TEXT, TEXT_PER_BYTE * len(data))
+    return print_module(module, locations=locations, budget=Budget(limit, name, reader.places))

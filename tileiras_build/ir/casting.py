@@ -1,0 +1,111 @@
+"""Typed access to IR: what a pass knows of a value or an operation is looked at where it is asked for.
+
+Each function raises InternalError with id ``ir-shape`` where the IR is not what the caller takes for granted;
+``expect`` is the one of the dialects.
+"""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+
+from ..core.errors import InternalError
+from .dialects.checked_cast import Kind, KindOfType, expect, type_of
+from .dialects.nv_tileaa.types import MemRefType, TiledViewType
+from .dialects.op_definition import TableOperation
+
+
+def given(found: Kind | None) -> Kind:
+    """``found``, which is not None."""
+    if found is None:
+        raise InternalError("ir-shape", "expected something, found nothing")
+    return found
+
+
+def row(op: Operation | Block | None) -> TableOperation:
+    """An operation that a row defines: its operands and attributes have names."""
+    return expect(TableOperation, op)
+
+
+def owner(value: SSAValue) -> Operation:
+    """The operation that gives a value."""
+    return value.op if isinstance(value, OpResult) else expect(Operation, value.owner)
+
+
+def maker(value: SSAValue) -> TableOperation:
+    """The operation of a row that gives a value."""
+    return expect(TableOperation, value.owner)
+
+
+def parent(op: Operation) -> Operation:
+    """The operation in whose region an operation stands."""
+    return given(op.parent_op())
+
+
+def block_of(op: Operation) -> Block:
+    """The block in which an operation stands."""
+    return given(op.parent)
+
+
+def following(op: Operation) -> Operation:
+    """The operation after one that does not end its block."""
+    return given(op.next_op)
+
+
+def last_op(block: Block) -> Operation:
+    """The operation that ends a block."""
+    return given(block.last_op)
+
+
+def number_of(op: Operation, name: str, absent: int | None = None) -> int:
+    """The integer that an attribute holds; ``absent`` where there is none."""
+    found = op.attributes.get(name)
+    return given(absent) if found is None else expect(IntegerAttr, found).value.data
+
+
+def string_of(op: Operation, name: str) -> str:
+    """The text that an attribute holds."""
+    return expect(StringAttr, op.attributes.get(name)).data
+
+
+def numbers_of(op: Operation, name: str) -> tuple[int, ...]:
+    """The integers that an attribute holds."""
+    return tuple(expect(DenseArrayBase, op.attributes.get(name)).get_values())
+
+
+def typed(value: SSAValue, kind: type[KindOfType]) -> SSAValue[KindOfType]:
+    """A value whose type is a ``kind``."""
+    if has_type(value, kind):
+        return value
+    raise InternalError("ir-shape", f"expected a {kind.__name__}, found a value of type {value.type}")
+
+
+def has_type(value: SSAValue, kind: type[KindOfType]) -> TypeGuard[SSAValue[KindOfType]]:
+    """Whether a value's type is a ``kind``."""
+    return isinstance(value.type, kind)
+
+
+def tile_type(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a tile."""
+    return type_of(value, TensorType)
+
+
+def view_type(value: SSAValue) -> TiledViewType:
+    """The type of a view of tiles."""
+    return type_of(value, TiledViewType)
+
+
+def memref_type(value: SSAValue) -> MemRefType:
+    """The type of a reference to memory."""
+    return type_of(value, MemRefType)
+
+
+def is_number(value: SSAValue, number: int) -> bool:
+    """Whether a value is this integer constant."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return False
+    known = owner.properties["value"]
+    return isinstance(known, IntegerAttr) and known.value.data == number

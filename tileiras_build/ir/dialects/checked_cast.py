@@ -1,0 +1,28 @@
+"""What is found in IR by its class, where the operation that holds it says which that is.
+
+The functions raise InternalError with id ``ir-shape`` where it is of another class.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.ir import Attribute, SSAValue
+
+from ...core.errors import InternalError
+
+Kind = TypeVar("Kind")
+KindOfType = TypeVar("KindOfType", bound=Attribute)
+
+
+def expect(kind: type[Kind], found: object) -> Kind:
+    """``found``, which is a ``kind``."""
+    if isinstance(found, kind):
+        return found
+    shown = f"the attribute {found}" if isinstance(found, Attribute) else type(found).__name__
+    raise InternalError("ir-shape", f"expected {kind.__name__}, found {shown}")
+
+
+def type_of(value: SSAValue, kind: type[KindOfType]) -> KindOfType:
+    """The type of a value, which is a ``kind``."""
+    return expect(kind, value.type)

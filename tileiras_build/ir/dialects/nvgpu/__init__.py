@@ -1,0 +1,19 @@
+"""The ``nvgpu`` dialect: NVIDIA's operations above registers, in MLIR's text form.
+
+``nvgpu.tma.rebind.descriptor``, ``nvgpu.cvt_*`` and ``nvgpu.*.packed.f32x2`` are not in MLIR; their forms are ours.
+``nvgpu.warpgroup.mma`` and ``nvgpu.device_async_copy`` have operands and attributes that MLIR's have not: what kernels of
+tiles ask for. Without them they are MLIR's.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Dialect, Operation
+
+from ..op_definition import defined_in
+from . import attrs, ops_barrier, ops_copy, ops_matrix, ops_tensor_map
+
+NVGPU = Dialect(
+    "nvgpu",
+    defined_in(Operation, ops_barrier, ops_tensor_map, ops_matrix, ops_copy),
+    defined_in(Attribute, attrs),
+)

@@ -1,0 +1,220 @@
+"""Asynchronous copies of sm_80, and packed arithmetic of ``nvgpu``."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    UnitAttr,
+    VectorType,
+    i1,
+)
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..checked_cast import type_of
+from .attrs import SHARED, DeviceAsyncTokenType, RcpRounding, RcpRoundingAttr, address_space
+
+SIZES = (4, 8, 16)  # bytes of a copy (PTX ISA 9.0, section 9.7.9.25.3.1)
+
+
+@irdl_op_definition
+class DeviceAsyncCopyOp(IRDLOperation):
+    """Copy ``dstElements`` elements from global to shared memory; elements past ``srcElements``, or all of a copy that is
+    ``ignored``, become zero. Where ``predicate`` does not hold, nothing is done."""
+
+    name = "nvgpu.device_async_copy"
+    dst = operand_def(MemRefType)
+    dstIndices = var_operand_def(IndexType())
+    src = operand_def(MemRefType)
+    srcIndices = var_operand_def(IndexType())
+    srcElements = opt_operand_def(IndexType())
+    ignored = opt_operand_def(i1)
+    predicate = opt_operand_def(i1)
+    dstElements = prop_def(IntegerAttr.constr(type=IndexType()))
+    bypassL1 = opt_prop_def(UnitAttr)
+    asyncToken = result_def(DeviceAsyncTokenType())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$src `[` $srcIndices `]` `,` $dst `[` $dstIndices `]` `,` $dstElements (`,` $srcElements^)?"
+        " (`ignored` `=` $ignored^)? (`predicate` `=` $predicate^)? attr-dict `:` type($src) `to` type($dst)"
+    )
+
+    def verify_(self) -> None:
+        source, destination = type_of(self.src, MemRefType), type_of(self.dst, MemRefType)
+        if address_space(destination.memory_space) != SHARED:
+            raise VerifyException(
+                f"'{self.name}' op destination memref must be in shared memory, but got '{destination}'"
+            )
+        if destination.element_type != source.element_type:
+            raise VerifyException(f"'{self.name}' op source and destination must have the same element type")
+        if self.srcElements is not None and self.ignored is not None:
+            raise VerifyException(f"'{self.name}' op counts its source elements or is ignored, not both")
+        for side, indices, type in (
+            ("source", self.srcIndices, source),
+            ("destination", self.dstIndices, destination),
+        ):
+            if len(indices) != len(type.get_shape()):
+                raise VerifyException(f"'{self.name}' op expected {len(type.get_shape())} {side} indices")
+            if not _is_contiguous(type):
+                raise VerifyException(f"'{self.name}' op {side} memref most minor dim must have unit stride")
+        self._check_size(source)
+
+    def _check_size(self, type: MemRefType) -> None:
+        """A copy moves 4, 8 or 16 bytes, and 16 past the L1 cache."""
+        bits = type.element_type.bitwidth if isinstance(type.element_type, FixedBitwidthType) else 0
+        count = self.dstElements.value.data
+        allowed = [size * 8 // bits for size in SIZES if bits and size * 8 % bits == 0]
+        if count not in allowed:
+            numbers = ", ".join(map(str, allowed))
+            raise VerifyException(
+                f"'{self.name}' op copies {count} elements of {bits} bits, but can copy {numbers or 'none'} of them"
+            )
+        if self.bypassL1 is not None and count * bits != 8 * SIZES[-1]:
+            raise VerifyException(
+                f"'{self.name}' op bypassL1 needs {8 * SIZES[-1] // bits} elements of '{type.element_type}', got {count}"
+            )
+
+
+def _is_contiguous(type: MemRefType) -> bool:
+    """Whether the elements of the last dimension lie next to each other, as far as the type says."""
+    if isinstance(type.layout, AffineMapAttr):
+        layout, rank = type.layout.data, len(type.shape)
+        start, next_one = ([0] * rank, [0] * (rank - 1) + [1])
+        return layout.num_symbols > 0 or layout.eval(next_one, [])[-1] - layout.eval(start, [])[-1] == 1
+    strides = None if isinstance(type.layout, NoneAttr) else type.get_strides()
+    return not strides or strides[-1] in (1, None, DYNAMIC_INDEX)
+
+
+@irdl_op_definition
+class DeviceAsyncCreateGroupOp(IRDLOperation):
+    """Make one group of the copies issued since the last group."""
+
+    name = "nvgpu.device_async_create_group"
+    inputTokens = var_operand_def(DeviceAsyncTokenType())
+    asyncToken = result_def(DeviceAsyncTokenType())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DeviceAsyncCreateGroupOp:
+        token = DeviceAsyncTokenType()
+        names = []
+        # A group of no tokens ends with its line: the next one may begin with a value too.
+        before = parser.lexer.input.content[: parser.pos]
+        if "\n" not in before[len(before.rstrip()) :]:
+            read = parser.parse_optional_undelimited_comma_separated_list
+            names = read(parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand) or []
+        attributes = parser.parse_optional_attr_dict()
+        operands = [parser.resolve_operand(name, token) for name in names]
+        return cls.create(operands=operands, result_types=[token], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        if self.inputTokens:
+            printer.print_string(" ")
+            printer.print_list(self.inputTokens, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class DeviceAsyncWaitOp(IRDLOperation):
+    """Wait until at most ``numGroups`` (default 0) groups are in flight."""
+
+    name = "nvgpu.device_async_wait"
+    asyncDependencies = operand_def(DeviceAsyncTokenType())
+    numGroups = opt_prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$asyncDependencies attr-dict"
+
+
+@irdl_op_definition
+class RcpOp(IRDLOperation):
+    """Reciprocal of each lane: ``nvgpu.rcp %x {rounding = approx, ftz} : vector<4xf32>``."""
+
+    name = "nvgpu.rcp"
+    T: ClassVar = VarConstraint("T", BaseAttr(VectorType))
+    in_ = operand_def(T)
+    rounding = prop_def(RcpRoundingAttr)
+    ftz = opt_prop_def(UnitAttr)
+    out = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$in_ ` ` `{` `rounding` `=` $rounding (`,` `ftz` $ftz^)? `}` attr-dict `:` type($in_)"
+
+    def verify_(self) -> None:
+        if self.rounding.data != RcpRounding.APPROX or self.ftz is None:
+            raise VerifyException(f"'nvgpu.rcp' op has a limitation. {self.rounding} or non-ftz is not supported yet.")
+
+
+@irdl_op_definition
+class ConvertTruncateOp(IRDLOperation):
+    """Narrow pairs of floats: ``nvgpu.cvt_fptrunc %x : vector<2xf32> to vector<2xf8E4M3FN>``."""
+
+    name = "nvgpu.cvt_fptrunc"
+    source = operand_def(VectorType)
+    relu = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+
+@irdl_op_definition
+class ConvertExtendOp(IRDLOperation):
+    """Widen pairs of floats: ``nvgpu.cvt_fpext %x : vector<2xf8E4M3FN> to vector<2xf16>``."""
+
+    name = "nvgpu.cvt_fpext"
+    source = operand_def(VectorType)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+
+@irdl_op_definition
+class FmaPackedF32x2Op(IRDLOperation):
+    """a * b + c of two floats at once."""
+
+    name = "nvgpu.fma.packed.f32x2"
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    c = operand_def(VectorType)
+    ftz = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c) `->` type($result)"
+
+
+@irdl_op_definition
+class MulPackedF32x2Op(IRDLOperation):
+    """a * b of two floats at once."""
+
+    name = "nvgpu.mul.packed.f32x2"
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    ftz = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($result)"

@@ -1,0 +1,18 @@
+"""The ``nvvm`` dialect: one operation per PTX instruction, in MLIR's text form; ``mapping`` says how each is called.
+
+``nvvm.*.packed.f32x2``, ``nvvm.convert.f32x2.packed``, ``nvvm.convert.packed.f16x2`` and the result of
+``nvvm.mbarrier.try_wait.parity.shared`` are not in MLIR; their forms are ours.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Dialect, Operation
+
+from ..op_definition import defined_in
+from . import attrs, llvm_lowering, ops_copy, ops_matrix, ops_thread, target
+
+NVVM = Dialect(
+    "nvvm",
+    [*defined_in(Operation, ops_thread, ops_copy, ops_matrix), *ops_thread.READS.values(), *llvm_lowering.ROWS],
+    defined_in(Attribute, attrs, target),
+)

@@ -1,0 +1,144 @@
+"""What orders threads and memory beyond a warp: mbarriers, clusters, fences, registers of agents, dependent launches.
+
+Operations on mbarriers that MLIR has stand in ``ops_thread``.
+Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setmaxnreg, griddepcontrol by their names.
+"""
+
+from __future__ import annotations
+
+from ..op_definition import TableOperation
+from .instructions import ALL, CLUSTER, NONE, Assembly, Intrinsic, instruction, number, word
+
+# ---- mbarriers -----------------------------------------------------------------------------------
+
+
+def _arrive(op: TableOperation) -> str:
+    space = "cluster" if op.address.type.addr_space.data == CLUSTER else "cta"
+    instruction = f"mbarrier.arrive.shared::{space}.b64 _, "
+    return f"{instruction}[$0];" if op.predicate is None else f"@$0 {instruction}[$1];"
+
+
+MBarrierArriveOp = instruction(
+    "mbarrier.arrive",
+    "predicate? address",
+    "",
+    "arrive, where the predicate holds; at the mbarrier of another CTA by its address in the cluster's shared memory",
+    Assembly(_arrive),
+)
+
+
+def _mapped(op: TableOperation) -> str:
+    return f"mapa.shared::cluster.u32 $0, $1, {'0' if op.rank is None else '$2'};"
+
+
+MapaOp = instruction(
+    "mapa",
+    "address rank?",
+    "mapped",
+    "the place of a shared address in the CTA of a rank; without one in the first CTA",
+    Assembly(_mapped, NONE),
+)
+
+# ---- clusters ------------------------------------------------------------------------------------
+
+
+def _aligned(name: str) -> Intrinsic:
+    def spelled(op: TableOperation) -> str:
+        return f"{name}.aligned" if "aligned" in op.attributes else name
+
+    return Intrinsic(spelled, ALL, convergent=True)
+
+
+ClusterRankOp = instruction(
+    "read.ptx.sreg.cluster.ctarank",
+    "",
+    "res",
+    "the CTA's number in its cluster",
+    Intrinsic("read.ptx.sreg.cluster.ctarank"),
+)
+ClusterArriveRelaxedOp = instruction(
+    "cluster.arrive.relaxed",
+    "",
+    "",
+    "come to the barrier of the cluster, releasing nothing; `aligned`: all threads of the warp do",
+    _aligned("barrier.cluster.arrive.relaxed"),
+)
+ClusterArriveOp = instruction(
+    "cluster.arrive",
+    "",
+    "",
+    "come to the barrier of the cluster with all that was done before it; `aligned`: all threads of the warp do",
+    _aligned("barrier.cluster.arrive"),
+)
+ClusterWaitOp = instruction(
+    "cluster.wait",
+    "",
+    "",
+    "wait until all threads of the cluster have come; `aligned`: all threads of the warp do",
+    _aligned("barrier.cluster.wait"),
+)
+
+# ---- fences --------------------------------------------------------------------------------------
+
+
+def _proxy_fence(op: TableOperation) -> str:
+    return f"fence.proxy.async{'.shared::cta' if 'shared' in op.attributes else ''};"
+
+
+FenceMBarrierInitOp = instruction(
+    "fence.mbarrier.init",
+    "",
+    "",
+    "new mbarriers are seen by the cluster",
+    Intrinsic("fence.mbarrier_init.release.cluster", ALL),
+)
+FenceProxyAsyncOp = instruction(
+    "fence.proxy.async",
+    "",
+    "",
+    "order ordinary accesses before copies: of all memory, or of `shared` memory",
+    Assembly(_proxy_fence),
+)
+MemoryClobberOp = instruction(
+    "memory_clobber",
+    "",
+    "",
+    "no instruction: LLVM moves no access of memory across it",
+    Assembly(""),
+)
+HereOp = instruction(
+    "here",
+    "value",
+    "result",
+    "no instruction: the same value, which LLVM computes before what comes next",
+    Assembly("", tied=1),
+)
+
+# ---- execution -----------------------------------------------------------------------------------
+
+
+def _registers(op: TableOperation) -> str:
+    return f"setmaxnreg.{word(op, 'action')}.sync.aligned.u32"
+
+
+SetMaxRegisterOp = instruction(
+    "setmaxregister",
+    "",
+    "",
+    "take (`action` inc) or give up (dec) registers, to have `count` of them",
+    Intrinsic(_registers, ALL, convergent=True, arguments=lambda op: [number(op, "count")]),
+)
+GridDependencyWaitOp = instruction(
+    "griddepcontrol.wait",
+    "",
+    "",
+    "wait until the grids before this one are done, and see what they wrote",
+    Intrinsic("griddepcontrol.wait", ALL),
+)
+GridDependencyLaunchOp = instruction(
+    "griddepcontrol.launch.dependents",
+    "",
+    "",
+    "let the grids that depend on this one start",
+    Intrinsic("griddepcontrol.launch.dependents", ALL),
+)

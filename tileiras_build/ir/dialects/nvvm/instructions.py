@@ -1,0 +1,178 @@
+"""Rows of the book of instructions: how an operation of ``nvvm`` is spelled in LLVM IR.
+
+An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row gives a PTX template with
+LLVM's constraints, where no intrinsic says what is meant: sequences, predicates, and modifiers that come and go with
+operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped. What a GPU
+must have for it is asked of its name or template (``target/isa/llvm_intrinsics.py``, ``assembly.py``).
+Sources: PTX ISA 9.0 for templates, LLVM's IntrinsicsNVVM.td for names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, IntegerType, StringAttr, VectorType, i32
+from xdsl.dialects.llvm import ConstantOp, LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....core.errors import InternalError
+from ..op_definition import TableOperation, define
+
+NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
+GLOBAL, SHARED, CLUSTER = 1, 3, 7
+
+Text = str | Callable[..., str]
+
+
+@dataclass(frozen=True)
+class Widened:
+    """An argument whose bits are taken as an unsigned integer of a wider type."""
+
+    value: SSAValue
+    type: IntegerType
+
+
+@dataclass(frozen=True)
+class Place:
+    """An argument that is a pointer into a space: so many bytes beyond an address, which may be an integer."""
+
+    address: SSAValue
+    offset: int
+    space: int
+
+
+# An integer is a constant of the row's width, or of its own type.
+Argument = SSAValue | int | IntegerAttr | Widened | Place
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A call of ``llvm.nvvm.<name>``; ``arguments`` default to the operands, integers among them are ``constants``."""
+
+    name: Text
+    effects: str = NONE
+    convergent: bool = False
+    arguments: Callable[..., Sequence[Argument]] | None = None
+    result: Attribute | None = None  # of the intrinsic, where the operation drops it
+    constants: Attribute = i32
+
+    kind = "intrinsic"
+
+    def intrinsic(self, op: Operation) -> str:
+        """The full name for one operation."""
+        name = self.name if isinstance(self.name, str) else self.name(op)
+        return name if name.startswith("llvm.") else f"llvm.nvvm.{name}"
+
+    def values(self, op: Operation) -> Sequence[Argument]:
+        """The arguments of the call."""
+        return op._operands if self.arguments is None else self.arguments(op)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Inline assembly; the first ``tied`` operands share the registers of the results. ``early``: results are written
+    before all operands are read (LLVM's ``&``). ``immediates``: constants among the operands are spelled in the text."""
+
+    template: Text
+    effects: str = ALL
+    convergent: bool = False
+    operands: Callable[..., Sequence[SSAValue]] | None = None
+    tied: int | Callable[..., int] = 0
+    early: bool = False
+    immediates: bool = False
+
+    kind = "assembly"
+
+    def text(self, op: Operation) -> str:
+        """The PTX template for one operation."""
+        return self.template if isinstance(self.template, str) else self.template(op)
+
+    def values(self, op: Operation) -> Sequence[SSAValue]:
+        """The operands in the order of the template."""
+        return op._operands if self.operands is None else self.operands(op)
+
+    def constraints(self, op: Operation) -> str:
+        """One letter per result and operand; memory is clobbered where the instruction touches it."""
+        mark = "=&" if self.early else "="
+        results = [f"{mark}{constraint(type)}" for type in result_registers(op)]
+        tied = self.tied if isinstance(self.tied, int) else self.tied(op)
+        inputs = [str(index) for index in range(len(results))] if tied else []
+        letters = [constraint(value.type) for value in self.values(op)[tied:]]
+        if self.immediates:
+            letters = ["n" if constant else letter for letter, constant in zip(letters, constants(op)[tied:])]
+        inputs += letters
+        memory = ["~{memory}"] if self.effects in (WRITE, ALL) else []
+        return ",".join([*results, *inputs, *memory])
+
+
+Row = Intrinsic | Assembly
+
+
+def constants(op: Operation) -> tuple[bool, ...]:
+    """Which operands are constants."""
+    return tuple([isinstance(value.owner, ConstantOp) for value in op._operands])
+
+
+_INTEGER_LETTERS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l", 128: "q"}
+_FLOAT_LETTERS = {16: "h", 32: "f", 64: "d"}
+
+
+def constraint(type: Attribute) -> str:
+    """LLVM's constraint letter of an operand: shared addresses have 32 bits."""
+    if isinstance(type, LLVMPointerType):
+        return "r" if space_of(type) in (SHARED, CLUSTER) else "l"
+    if isinstance(type, VectorType):
+        return _INTEGER_LETTERS[bits_of(type.element_type) * type.element_count()]
+    letters = _INTEGER_LETTERS if isinstance(type, IntegerType) else _FLOAT_LETTERS
+    return letters[bits_of(type)]
+
+
+def space_of(type: LLVMPointerType) -> int:
+    """The address space of a pointer."""
+    return getattr(type.addr_space, "data", 0)
+
+
+def bits_of(type: Attribute) -> int:
+    """The width of a scalar type."""
+    if isinstance(type, FixedBitwidthType):
+        return type.bitwidth
+    raise InternalError("nvvm-width", f"{type} is no scalar type")
+
+
+def result_registers(op: Operation) -> list[Attribute]:
+    """The types of the registers that an operation writes."""
+    if not op.results:
+        return []
+    type = op.results[0].type
+    return list(type.types) if isinstance(type, LLVMStructType) else [type]
+
+
+# Operations that are defined by their row alone -> the row.
+ROWS: dict[type[Operation], Row] = {}
+
+
+def instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOperation]:
+    """The operation ``nvvm.<name>`` of one row; groups of operands are marked as ``definition.define`` says."""
+    pure = row.effects == NONE and not row.convergent
+    # What its spelling asks for are its attributes: the row reads them.
+    made = define(f"nvvm.{name}", operands, results, meaning, pure=pure, attributes=None)
+    ROWS[made] = row
+    return made
+
+
+def word(op: Operation, key: str, default: str = "") -> str:
+    """A string attribute."""
+    found = op.attributes.get(key)
+    return found.data if isinstance(found, StringAttr) else default
+
+
+def number(op: Operation, key: str, default: int = 0) -> int:
+    """An integer attribute."""
+    found = op.attributes.get(key)
+    return found.value.data if isinstance(found, IntegerAttr) else default
+
+
+def braced(start: int, count: int) -> str:
+    """``{$2, $3}``: operands of a template as one vector."""
+    return "{" + ", ".join(f"${index}" for index in range(start, start + count)) + "}"

@@ -1,0 +1,282 @@
+"""Matrix products and packed arithmetic of ``nvvm``."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i16, i32, i64
+from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..checked_cast import expect
+from .attrs import (
+    MatrixElementAttr,
+    MatrixShapeAttr,
+    MmaIntOverflowAttr,
+    MmaLayoutAttr,
+    MmaTypeAttr,
+    RoundingAttr,
+    ShapeAttr,
+    WgmmaScaleInAttr,
+    WgmmaScaleOutAttr,
+    WgmmaTypeAttr,
+    parse_elided,
+    print_elided,
+)
+
+PAIR = VectorType(f32, [2])
+
+
+@irdl_op_definition
+class WgmmaFenceAlignedOp(IRDLOperation):
+    """Order earlier register and shared memory accesses before the products."""
+
+    name = "nvvm.wgmma.fence.aligned"
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class WgmmaCommitGroupOp(IRDLOperation):
+    """Make one group of the products since the last one."""
+
+    name = "nvvm.wgmma.commit.group.sync.aligned"
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class WgmmaWaitGroupOp(IRDLOperation):
+    """Wait until at most ``group`` groups are in flight."""
+
+    name = "nvvm.wgmma.wait.group.sync.aligned"
+    group = prop_def(IntegerAttr.constr(type=i64))
+    assembly_format = "$group attr-dict"
+
+
+@irdl_op_definition
+class WgmmaMmaAsyncOp(IRDLOperation):
+    """One asynchronous product of a warpgroup, its accumulator a struct of registers."""
+
+    name = "nvvm.wgmma.mma_async"
+    inouts = operand_def(LLVMStructType)
+    descriptorA = operand_def(i64)
+    descriptorB = operand_def(i64)
+    shape = prop_def(ShapeAttr)
+    typeA = prop_def(WgmmaTypeAttr)
+    typeB = prop_def(WgmmaTypeAttr)
+    typeD = prop_def(WgmmaTypeAttr)
+    scaleD = prop_def(WgmmaScaleOutAttr)
+    scaleA = prop_def(WgmmaScaleInAttr)
+    scaleB = prop_def(WgmmaScaleInAttr)
+    layoutA = prop_def(MmaLayoutAttr)
+    layoutB = prop_def(MmaLayoutAttr)
+    satfinite = opt_prop_def(MmaIntOverflowAttr)
+    results_ = result_def(LLVMStructType)
+
+    def verify_(self) -> None:
+        m, n, _ = self.shape.sizes
+        if m != 64 or n % 8 or not 8 <= n <= 256:
+            raise VerifyException(f"'{self.name}' op shape must have m = 64 and n a multiple of 8 up to 256")
+        if self.inouts.type != self.results_.type:
+            raise VerifyException(f"'{self.name}' op result must have the type of the accumulator")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WgmmaMmaAsyncOp:
+        read = parser.parse_optional_unresolved_operand
+        found = parser.parse_comma_separated_list(parser.Delimiter.NONE, read)
+        # The list ends in the comma before the shape.
+        properties: dict[str, Attribute] = {"shape": parse_elided(parser, ShapeAttr)}
+        for letter, fields in _GROUPS.items():
+            parser.parse_punctuation(",")
+            parser.parse_keyword(letter)
+            properties |= cls._parse_group(parser, fields)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        inouts = parser.parse_type()
+        parser.parse_punctuation("->")
+        result = parser.parse_type()
+        a, b, c = parser.resolve_operands([name for name in found[:3] if name], [i64, i64, inouts], parser.pos)
+        return cls.create(operands=[c, a, b], result_types=[result], properties=properties, attributes=attributes)
+
+    @staticmethod
+    def _parse_group(parser: Parser, fields: dict[str, type]) -> dict[str, Attribute]:
+        found: dict[str, Attribute] = {}
+        with parser.in_square_brackets():
+            for position, (name, attribute) in enumerate(fields.items()):
+                if position and not parser.parse_optional_punctuation(","):
+                    break
+                found[name] = parse_elided(parser, attribute)
+        return found
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list((self.descriptorA, self.descriptorB, self.inouts), printer.print_ssa_value)
+        printer.print_string(", ")
+        print_elided(printer, self.shape)
+        for letter, fields in _GROUPS.items():
+            printer.print_string(f", {letter}")
+            present = [
+                expect(ParametrizedAttribute, self.properties[name]) for name in fields if name in self.properties
+            ]
+            with printer.in_square_brackets():
+                printer.print_list(present, lambda entry: print_elided(printer, entry))
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.inouts.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.results_.type)
+
+
+_GROUPS: dict[str, dict[str, type]] = {
+    "D": {"typeD": WgmmaTypeAttr, "scaleD": WgmmaScaleOutAttr, "satfinite": MmaIntOverflowAttr},
+    "A": {"typeA": WgmmaTypeAttr, "scaleA": WgmmaScaleInAttr, "layoutA": MmaLayoutAttr},
+    "B": {"typeB": WgmmaTypeAttr, "scaleB": WgmmaScaleInAttr, "layoutB": MmaLayoutAttr},
+}
+
+
+@irdl_op_definition
+class MmaSyncOp(IRDLOperation):
+    """One product of a warp: ``nvvm.mma.sync A[...] B[...] C[...] {...} : (types of A, B, C) -> struct``."""
+
+    name = "nvvm.mma.sync"
+    operandA = var_operand_def()
+    operandB = var_operand_def()
+    operandC = var_operand_def()
+    shape = prop_def(ShapeAttr)
+    layoutA = prop_def(MmaLayoutAttr)
+    layoutB = prop_def(MmaLayoutAttr)
+    multiplicandAPtxType = opt_prop_def(MmaTypeAttr)
+    multiplicandBPtxType = opt_prop_def(MmaTypeAttr)
+    intOverflowBehavior = opt_prop_def(MmaIntOverflowAttr)
+    res = result_def()
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MmaSyncOp:
+        groups = []
+        for letter in "ABC":
+            parser.parse_keyword(letter)
+            groups.append(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand))
+        properties = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        signature = parser.parse_function_type()
+        # One type per group: all registers of an operand have the same.
+        operands = [
+            parser.resolve_operands(names, [type] * len(names), parser.pos)
+            for names, type in zip(groups, signature.inputs.data, strict=True)
+        ]
+        return cls.build(operands=operands, result_types=signature.outputs.data, properties=properties)
+
+    def print(self, printer: Printer) -> None:
+        for letter, values in zip("ABC", (self.operandA, self.operandB, self.operandC), strict=True):
+            printer.print_string(f" {letter}")
+            with printer.in_square_brackets():
+                printer.print_list(values, printer.print_ssa_value)
+        shown = {name: value for name, value in self.properties.items() if name != "operandSegmentSizes"}
+        printer.print_op_attributes(dict(sorted(shown.items())) | self.attributes)
+        printer.print_string(" : ")
+        inputs = [self.operandA[0].type, self.operandB[0].type, self.operandC[0].type]
+        printer.print_function_type(inputs, [self.res.type])
+
+
+@irdl_op_definition
+class LdMatrixOp(IRDLOperation):
+    """ldmatrix: 1, 2 or 4 registers of 32 bits, one alone or several in a struct."""
+
+    name = "nvvm.ldmatrix"
+    ptr = operand_def(LLVMPointerType)
+    num = prop_def(IntegerAttr.constr(type=i32))
+    layout = prop_def(MmaLayoutAttr)
+    shape = opt_prop_def(MatrixShapeAttr)
+    eltType = opt_prop_def(MatrixElementAttr)
+    res = result_def()
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$ptr attr-dict `:` functional-type($ptr, $res)"
+
+    def verify_(self) -> None:
+        if self.num.value.data not in (1, 2, 4):
+            raise VerifyException(f"'{self.name}' op expected num attribute to be 1, 2 or 4")
+
+
+@irdl_op_definition
+class RcpApproxFtzF32Op(IRDLOperation):
+    """rcp.approx.ftz.f32"""
+
+    name = "nvvm.rcp.approx.ftz.f"
+    arg = operand_def(f32)
+    res = result_def(f32)
+    traits = traits_def(Pure())
+    assembly_format = "$arg attr-dict `:` type($res)"
+
+
+@irdl_op_definition
+class FmaPackedF32x2Op(IRDLOperation):
+    """fma.rn.f32x2"""
+
+    name = "nvvm.fma.packed.f32x2"
+    a = operand_def(PAIR)
+    b = operand_def(PAIR)
+    c = operand_def(PAIR)
+    ftz = opt_prop_def(UnitAttr)
+    res = result_def(PAIR)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b `,` $c attr-dict `:` type($res)"
+
+
+@irdl_op_definition
+class MulPackedF32x2Op(IRDLOperation):
+    """mul.rn.f32x2"""
+
+    name = "nvvm.mul.packed.f32x2"
+    a = operand_def(PAIR)
+    b = operand_def(PAIR)
+    ftz = opt_prop_def(UnitAttr)
+    res = result_def(PAIR)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b attr-dict `:` type($res)"
+
+
+@irdl_op_definition
+class ConvertFromF32x2Op(IRDLOperation):
+    """cvt of two floats into one packed value of type ``dstTy``; ``a`` becomes its upper half."""
+
+    name = "nvvm.convert.f32x2.packed"
+    a = operand_def(f32)
+    b = operand_def(f32)
+    dstTy = prop_def(StringAttr)
+    rnd = prop_def(RoundingAttr)
+    satfinite = opt_prop_def(UnitAttr)
+    relu = opt_prop_def(UnitAttr)
+    res = result_def()
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b attr-dict `:` type($res)"
+
+
+@irdl_op_definition
+class ConvertToF16x2Op(IRDLOperation):
+    """cvt of two packed 4-, 6- or 8-bit floats of type ``srcTy`` to f16x2 or bf16x2."""
+
+    name = "nvvm.convert.packed.f16x2"
+    a = operand_def(i16)
+    srcTy = prop_def(StringAttr)
+    res = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a attr-dict `:` type($a) `->` type($res)"

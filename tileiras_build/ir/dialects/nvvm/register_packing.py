@@ -1,0 +1,16 @@
+"""Instructions that make a 32-bit word of smaller parts (PTX ISA 9.0: mov, prmt)."""
+
+from __future__ import annotations
+
+from .instructions import NONE, Assembly, Intrinsic, instruction
+
+PackOp = instruction(
+    "mov.b32.pack", "low high", "word", "two 16-bit values as a word", Assembly("mov.b32 $0, {$1, $2};", NONE)
+)
+PermuteOp = instruction(
+    "prmt",
+    "low high selector",
+    "word",
+    "four bytes of two words, each named by a digit of the selector",
+    Intrinsic("prmt"),
+)

@@ -1,0 +1,123 @@
+"""Tensor memory and the products whose accumulators are in it (PTX ISA 9.0, section 9.7.16, tcgen05).
+
+``group`` is cg1, or cg2 where an instruction acts for a pair of CTAs: as LLVM's names end.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.dialects.llvm import LLVMPointerType
+
+from ..op_definition import TableOperation
+from .instructions import ALL, Assembly, Intrinsic, instruction, number, word
+
+_NO = IntegerAttr(0, i1)
+
+
+def _of_group(name: str) -> Intrinsic:
+    return Intrinsic(lambda op: f"tcgen05.{name}.{word(op, 'group')}", ALL, convergent=True)
+
+
+def _plain(name: str, convergent: bool = False) -> Intrinsic:
+    return Intrinsic(f"tcgen05.{name}", ALL, convergent)
+
+
+# ---- allocation ----------------------------------------------------------------------------------
+
+AllocOp = instruction(
+    "tcgen05.alloc",
+    "slot columns",
+    "",
+    "as many columns, whose address is left in shared memory",
+    _of_group("alloc.shared"),
+)
+RelinquishAllocPermitOp = instruction(
+    "tcgen05.relinquish_alloc_permit", "", "", "this CTA allocates no more", _of_group("relinq.alloc.permit")
+)
+DeallocOp = instruction("tcgen05.dealloc", "address columns", "", "free columns", _of_group("dealloc"))
+
+# ---- registers -----------------------------------------------------------------------------------
+
+
+def _access(direction: str) -> Intrinsic:
+    def name(op: TableOperation) -> str:
+        return f"tcgen05.{direction}.{word(op, 'shape')}.x{number(op, 'repetitions')}"
+
+    # The last argument: 16-bit elements do not share columns.
+    return Intrinsic(name, ALL, convergent=True, arguments=lambda op: [*op.operands, _NO])
+
+
+LoadOp = instruction(
+    "tcgen05.ld",
+    "address",
+    "words",
+    "words of the lanes of this warp: `shape` as often as `repetitions` says",
+    _access("ld"),
+)
+StoreOp = instruction("tcgen05.st", "address words", "", "the other way round", _access("st"))
+WaitLoadOp = instruction("tcgen05.wait.ld", "", "", "this thread's loads are done", _plain("wait.ld", convergent=True))
+WaitStoreOp = instruction("tcgen05.wait.st", "", "", "its stores are done", _plain("wait.st", convergent=True))
+
+
+def _copy(op: TableOperation) -> str:
+    guard = "" if op.predicate is None else "@$2 "
+    return f"{guard}tcgen05.cp.cta_group::{word(op, 'group')[-1]}.{word(op, 'shape')} [$0], $1;"
+
+
+CopyOp = instruction(
+    "tcgen05.cp",
+    "address descriptor predicate?",
+    "",
+    "a matrix in shared memory, of PTX's `shape`, to a 32-bit address",
+    Assembly(_copy, ALL, convergent=True),
+)
+FenceBeforeOp = instruction(
+    "tcgen05.fence.before_thread_sync",
+    "",
+    "",
+    "what was issued comes before the barrier that follows",
+    _plain("fence.before.thread.sync"),
+)
+FenceAfterOp = instruction(
+    "tcgen05.fence.after_thread_sync",
+    "",
+    "",
+    "what is issued comes after the barrier before this",
+    _plain("fence.after.thread.sync"),
+)
+
+# ---- products ------------------------------------------------------------------------------------
+
+
+def _commit(op: TableOperation) -> str:
+    multicast = ".mc" if op.mask is not None else ""
+    return f"tcgen05.commit{multicast}.shared.{word(op, 'group')}"
+
+
+def _product(op: TableOperation) -> str:
+    """Where the left operand is: a pointer into tensor memory, or the descriptor of a matrix in shared memory."""
+    return f"tcgen05.mma.{'tensor' if isinstance(op.left.type, LLVMPointerType) else 'shared'}"
+
+
+CommitOp = instruction(
+    "tcgen05.commit",
+    "barrier mask?",
+    "",
+    "arrive at an mbarrier, of each CTA of a mask, when all products that this thread has issued are done",
+    Intrinsic(_commit, ALL),
+)
+# The last argument of both: what the collector keeps of the left operand, nothing asked for.
+ProductOp = instruction(
+    "tcgen05.mma",
+    "target left right descriptor adds",
+    "",
+    "the product of `mma_kind`, as LLVM numbers it, by `ctas` CTAs; added to the accumulators where `adds`",
+    Intrinsic(_product, ALL, arguments=lambda op: [*op.operands, number(op, "mma_kind"), number(op, "ctas"), 0]),
+)
+ScaledProductOp = instruction(
+    "tcgen05.mma.block_scale",
+    "target left right descriptor adds left_scales right_scales",
+    "",
+    "the product of operands in shared memory that have scales in tensor memory, by one CTA; `mma_kind`: LLVM's name",
+    Intrinsic(lambda op: f"tcgen05.mma.shared.{word(op, 'mma_kind')}", ALL, arguments=lambda op: [*op.operands, 1, 0]),
+)

@@ -1,0 +1,69 @@
+"""Reductions of tensors, the groups that stores of tensors make (PTX ISA 9.0, section 9.7.9.27), and changes of tensor
+maps (tensormap.replace); the copies stand in ``ops_copy``."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.llvm import LLVMPointerType
+
+from ..checked_cast import expect
+from ..op_definition import TableOperation
+from .instructions import ALL, SHARED, Argument, Assembly, Intrinsic, bits_of, instruction, number, space_of, word
+
+REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+# How a box lies in its tensor -> the ranks that it has in this form.
+MODES = {"tile": range(1, 6), "im2col": range(3, 6)}
+
+
+def _reduce_arguments(op: TableOperation) -> list[Argument]:
+    """The store's slots in the order of the intrinsic, which says by a flag whether there is a hint."""
+    hint = op.hint
+    slots: list[Argument] = [IntegerAttr(0, i64), IntegerAttr(0, i1)] if hint is None else [hint, IntegerAttr(1, i1)]
+    return [op.place, op.map, *op.coordinates, *slots]
+
+
+TensorReduceOp = instruction(
+    "cp.async.bulk.tensor.reduce",
+    "map coordinates* place hint?",
+    "",
+    "a box from shared memory combined with what is there; `red_op` is one of REDUCTIONS, `mode` one of MODES",
+    Intrinsic(
+        lambda op: f"cp.async.bulk.tensor.reduce.{word(op, 'red_op')}.{word(op, 'mode')}.{len(op.coordinates)}d",
+        ALL,
+        arguments=_reduce_arguments,
+    ),
+)
+BulkCommitGroupOp = instruction(
+    "cp.async.bulk.commit.group",
+    "",
+    "",
+    "the stores that this thread has started since the last time are a group",
+    Intrinsic("cp.async.bulk.commit.group", ALL),
+)
+BulkWaitGroupOp = instruction(
+    "cp.async.bulk.wait_group",
+    "",
+    "",
+    "wait until at most `pending` groups are not done, or with `read` have not read shared memory",
+    Intrinsic(
+        lambda op: f"cp.async.bulk.wait.group{'.read' if 'read' in op.attributes else ''}",
+        ALL,
+        arguments=lambda op: [number(op, "pending")],
+    ),
+)
+
+
+def _replaced(op: TableOperation) -> str:
+    place, value = op.operands
+    space = "shared::cta" if space_of(expect(LLVMPointerType, place.type)) == SHARED else "global"
+    index = f"{number(op, 'index')}, " if "index" in op.attributes else ""
+    return f"tensormap.replace.tile.{word(op, 'field')}.{space}.b1024.b{bits_of(value.type)} [$0], {index}$1;"
+
+
+TensorMapReplaceOp = instruction(
+    "tensormap.replace",
+    "map value",
+    "",
+    "change a `field` of a tensor map in memory: global_address, or with its `index` global_dim or global_stride",
+    Assembly(_replaced),
+)

@@ -1,0 +1,51 @@
+"""Instructions that the lanes of a warp, or the warps of a CTA, execute together.
+
+``nvvm.shfl.sync`` and ``nvvm.barrier0`` are MLIR's and stand in ``ops_thread``. The barriers of a CTA take their number
+as an operand, as LLVM's intrinsics do.
+Source: PTX ISA 9.0: barrier, bar.warp.sync, elect.sync, vote.sync.
+"""
+
+from __future__ import annotations
+
+from .instructions import ALL, Intrinsic, instruction
+
+
+def _together(name: str) -> Intrinsic:
+    return Intrinsic(name, ALL, convergent=True)
+
+
+ElectOp = instruction(
+    "elect.sync",
+    "mask",
+    "elected",
+    "a struct of the elected lane's number and whether this is it",
+    _together("elect.sync"),
+)
+BarWarpSyncOp = instruction(
+    "bar.warp.sync",
+    "mask",
+    "",
+    "the lanes of a mask meet",
+    _together("bar.warp.sync"),
+)
+VoteAllOp = instruction(
+    "vote.all.sync",
+    "mask predicate",
+    "all",
+    "whether a predicate holds for all lanes of a mask",
+    _together("vote.all.sync"),
+)
+BarrierCountOp = instruction(
+    "barrier.cta.sync.aligned.count",
+    "barrier threads",
+    "",
+    "as many threads of the CTA meet",
+    _together("barrier.cta.sync.aligned.count"),
+)
+BarrierArriveCountOp = instruction(
+    "barrier.cta.arrive.aligned.count",
+    "barrier threads",
+    "",
+    "count as one that has come, without waiting for the others",
+    _together("barrier.cta.arrive.aligned.count"),
+)

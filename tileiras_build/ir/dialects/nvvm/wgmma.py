@@ -1,0 +1,129 @@
+"""Products of warpgroups (PTX ISA 9.0, section 9.7.15, wgmma).
+
+``nvvm.wgmma.group`` and ``nvvm.wgmma.wait`` are our own: LLVM copies accumulators between two operations where it
+likes, which must not happen while a product is under way. So the fence, the products of one tile of accumulators, and
+the wait for them are one assembly whose results are tied to the accumulators; MLIR's operations, one instruction each,
+stand in ``ops_matrix``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from xdsl.dialects.builtin import DenseArrayBase
+
+from ....target.targets import WARPGROUP_ATOMS, WarpgroupAtom
+from ..checked_cast import expect
+from ..op_definition import TableOperation
+from .instructions import ALL, Assembly, braced, instruction, number, result_registers, word
+
+FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
+ATOMS: dict[str, WarpgroupAtom] = {atom.name: atom for atom in WARPGROUP_ATOMS}
+# Whether the first product of a part of k adds to its accumulators: no. No grid is empty either, but ptxas does not
+# know, so the part takes the registers of one that has been added. Else ptxas would add late, and hold all parts in
+# registers.
+FIRST = {
+    "zero": ".reg .pred first; setp.ne.b32 first, 0, 0;",
+    "added": ".reg .pred first; .reg .b32 ctas; mov.u32 ctas, %nctaid.x; setp.eq.u32 first, ctas, 0;",
+}
+
+
+def _wait(pending: int) -> str:
+    return f"wgmma.wait_group.sync.aligned {pending};"
+
+
+def _numbers(op: TableOperation, key: str) -> tuple[int, ...]:
+    return tuple(expect(DenseArrayBase, op.attributes[key]).get_values())
+
+
+# ---- products ------------------------------------------------------------------------------------
+
+
+def _group(op: TableOperation) -> str:
+    """The text of a group: operands are numbered behind the accumulators, and those that are tied to them."""
+    outputs = len(result_registers(op))
+    products = _products(
+        word(op, "atom"),
+        number(op, "columns"),
+        _numbers(op, "signed"),
+        _numbers(op, "mn_major"),
+        _numbers(op, "left"),
+        _numbers(op, "right"),
+        word(op, "first"),
+        outputs,
+        outputs + len(op.accumulators),
+    )
+    text = [FENCE] if "fence" in op.attributes else []
+    text += [products, COMMIT] if "commit" in op.attributes else [products]
+    text += [_wait(number(op, "pending"))] if "pending" in op.attributes else []
+    return " ".join(text)
+
+
+@lru_cache(maxsize=1024)
+def _products(
+    atom: str,
+    columns: int,
+    signed: tuple[int, ...],
+    mn_major: tuple[int, ...],
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    first: str,
+    outputs: int,
+    start: int,
+) -> str:
+    """The instructions, of which each takes as many entries of ``left`` as the first."""
+    name = ATOMS[atom].ptx_name(columns, *map(bool, signed))
+    count = len(left) // len(right)
+    tail, accumulators = _tail(ATOMS[atom], count > 1, mn_major), braced(0, outputs)
+    text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;", *([FIRST[first]] if first else [])]
+    for position, descriptor in enumerate(right):
+        words = [f"${start + index}" for index in left[position * count : (position + 1) * count]]
+        operand = "{" + ", ".join(words) + "}" if count > 1 else words[0]
+        add = "first" if first and not position else "add"
+        text.append(f"{name} {accumulators}, {operand}, ${start + descriptor}, {add}{tail};")
+    return " ".join([*text, "}"])
+
+
+def _tail(atom: WarpgroupAtom, in_registers: bool, mn_major: tuple[int, ...]) -> str:
+    """Signs of the operands, then which are MN-major: as far as the type and the place allow a choice."""
+    if atom.a_type == "i8":
+        return ""
+    if not atom.transposable:
+        return ", 1, 1"
+    choices = mn_major[1:] if in_registers else mn_major
+    return ", 1, 1" + "".join(f", {choice}" for choice in choices)
+
+
+WgmmaGroupOp = instruction(
+    "wgmma.group",
+    "accumulators* inputs*",
+    "sums",
+    "asynchronous products of row `atom` for `columns` columns, added to the same accumulators. `left` and `right`"
+    " number the inputs of each product: one descriptor, or for the left operand its words, and a descriptor. `first`"
+    " says of the first product: absent, it adds to the accumulators; zero, it does not, and there are none; added, it"
+    " does not, and the registers are those of accumulators that are done with. `signed` and `mn_major` say it of both"
+    " operands. A `fence` may come before, a `commit` after, then a wait until at most `pending` groups are under way",
+    Assembly(_group, ALL, convergent=True, tied=lambda op: len(op.accumulators)),
+)
+
+# ---- waits ---------------------------------------------------------------------------------------
+
+
+def _wait_and_add(op: TableOperation) -> str:
+    return _additions(number(op, "pending"), len(op.accumulators), len(op.added))
+
+
+@lru_cache(maxsize=256)
+def _additions(pending: int, accumulators: int, added: int) -> str:
+    start = 2 * accumulators
+    return " ".join([_wait(pending), *(f"add.rn.f32 ${i}, ${i}, ${start + i};" for i in range(added))])
+
+
+WgmmaWaitOp = instruction(
+    "wgmma.wait",
+    "accumulators* added* kept*",
+    "sums",
+    "wait until at most `pending` groups are under way; the accumulators, to each of which one of `added` is added if"
+    " there are any; `kept` are words that products under way still read",
+    Assembly(_wait_and_add, ALL, convergent=True, tied=lambda op: len(op.accumulators)),
+)

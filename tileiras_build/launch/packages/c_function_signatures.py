@@ -1,0 +1,219 @@
+"""The kernels of a library as C and C++ call them: functions with a struct of arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import lcm
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ...core.errors import InvalidInput, Location
+from ...core.symbols.c_identifiers import c_names, c_word, is_mangled
+from ...core.symbols.itanium_demangler import readable, symbol_of
+from ...core.symbols.symbol_names import KERNEL, quoted_name
+from ...core.symbols.unique_names import call_apart
+from ...manifest.launch_manifest import Argument, Parameter
+from ...manifest.manifest_constants import POINTER, STORED, UPDATED
+from ...target.element_types import ELEMENT_TYPES
+from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
+from ..runtime.pack_arguments import words_of
+
+# The C type of each parameter kind; floats without a C type travel as their bits.
+SCALAR_TYPES = {POINTER: "CUdeviceptr"} | {name: row.c for name, row in ELEMENT_TYPES.items() if row.c is not None}
+# The kind of each element in launcher.hpp; what has none there is bytes.
+_ELEMENT_KINDS = {name: row.c_kind for name, row in ELEMENT_TYPES.items() if row.c_kind is not None}
+# Bytes of each C type, at a multiple of which a struct has it.
+_SIZES = {"CUdeviceptr": 8, "uint8_t": 1, "int8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "int64_t": 8, "float": 4, "double": 8}  # fmt: skip
+_WORD = 8  # bytes of an address, a length and a stride
+_ARRAY = "{}_tensor_{}"
+# Of the class in launcher.hpp.
+CLASS_MEMBERS = (
+    "library", "get", "handle_", "opened", "load_all", "try_load_all", "open_embedded", "open", "try_open", "open_file",
+    "try_open_file",
+)  # fmt: skip
+_PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class Names(NamedTuple):
+    """What a kernel is called: in C, by its function there and the type of its arguments, and by its method in C++."""
+
+    kernel: str
+    function: str
+    type: str
+    method: str
+
+
+def calls_of(manifest: LibraryManifest) -> list[Call]:
+    """The library's kernels, in the order of their symbols; raises InvalidInput where C cannot call one."""
+    names = _names_of(manifest)
+    return [Call(entry, names[entry], images, manifest.name) for entry, images in sorted(manifest.kernels.items())]
+
+
+def _names_of(manifest: LibraryManifest) -> dict[str, Names]:
+    called = c_names(manifest.kernels)
+    _check_names(manifest, called)
+    functions = {name: f"{manifest.name}_launch_{name}" for name in called.values()}
+    wanted = {name: f"{manifest.name}_{name}_arguments" for name in called.values()}
+    types = call_apart(wanted.values(), functions.values())
+    methods = call_apart(called.values(), CLASS_MEMBERS, ("{}", "try_{}"), c_word)
+    return {entry: Names(name, functions[name], types[wanted[name]], methods[name]) for entry, name in called.items()}
+
+
+class Call:
+    """A kernel of ``library`` as C and C++ call it, by ``names``: what its images agree on. The driver calls it ``symbol``."""
+
+    def __init__(self, entry: str, names: Names, images: Sequence[Image], library: str):
+        self.entry, self.names, self.images, self.library = entry, names, images, library
+        self.symbol = symbol_of(entry)
+        self.params = [_strictest(rows) for rows in zip(*(image.launch.ordinary for image in images))]
+
+    @cached_property
+    def members(self) -> list[Member]:
+        """The members of the struct of arguments."""
+        arguments = self.images[0].launch.arguments
+        types = [self._type_of(argument) for argument in arguments]
+        names = call_apart([row.name for row in arguments], {self.names.type, *types}, spelled=c_word)
+        made: list[Member] = []
+        for argument, type in zip(arguments, types):
+            own = self.params[argument.param : argument.param + argument.parameters]
+            words = words_of(argument, self.params)
+            made.append(Member(argument, own, words, names[argument.name], type, made[-1].end if made else 0))
+        return made
+
+    def _type_of(self, argument: Argument) -> str:
+        if argument.kind == "array":
+            return _ARRAY.format(self.library, argument.rank)
+        return SCALAR_TYPES[self.params[argument.param].kind]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the struct of arguments."""
+        most = max((member.alignment for member in self.members), default=0)
+        return -(-self.members[-1].end // most) * most if most else _SIZES["int32_t"]
+
+    @property
+    def title(self) -> str:
+        """What comments call it, and the GPUs of its images."""
+        return f"{readable(self.entry)} for {self.targets}"
+
+    @property
+    def shown(self) -> str:
+        """What sentences call it."""
+        return self.names.kernel if is_mangled(self.entry) else self.entry
+
+    @property
+    def targets(self) -> str:
+        """Of its images, for people."""
+        return ", ".join(image.target + ("" if image.kind == CUBIN else " (PTX)") for image in self.images)
+
+    @property
+    def grid(self) -> str:
+        """What the axes of a launch's grid count, where the export has said so."""
+        grid = self.images[0].launch.grid
+        if grid.meaning:
+            counted = ", ".join(f"{axis} counts {meaning}" for axis, meaning in zip("xyz", grid.meaning))
+            return f"grid: {counted}"
+        axes = ", ".join("xyz"[axis] for axis in grid.axes) or "none"
+        return f"of the grid it tells apart: {axes}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """An argument, the parameters that it fills, and what it must be in words for a comment.
+
+    In C it is a member ``name`` of ``type``, which lies in the struct behind the first ``after`` bytes.
+    """
+
+    argument: Argument
+    params: Sequence[Parameter]
+    words: str
+    name: str
+    type: str
+    after: int
+
+    @property
+    def alignment(self) -> int:
+        """The bytes at a multiple of which it lies."""
+        return _SIZES.get(self.type, _WORD)
+
+    @property
+    def place(self) -> int:
+        """The byte of the struct that it begins at."""
+        return -(-self.after // self.alignment) * self.alignment
+
+    @property
+    def end(self) -> int:
+        """The byte behind it."""
+        words = 1 + 2 * self.rank if self.rank is not None else None
+        return self.place + (_SIZES[self.type] if words is None else words * _WORD)
+
+    def place_of(self, param: Parameter) -> int:
+        """The byte of the struct that a parameter of it begins at."""
+        words = {"shape": 1, "stride": 1 + (self.rank or 0)}.get(param.role, 0) if self.kind == "array" else 0
+        return self.place + _WORD * (words + (param.axis or 0) * bool(words))
+
+    @property
+    def kind(self) -> str:
+        """``array``, ``pointer`` or ``scalar``."""
+        return self.argument.kind
+
+    @property
+    def rank(self) -> int | None:
+        """How many dimensions an array has."""
+        return self.argument.rank
+
+    @property
+    def cpp_type(self) -> str:
+        """The type of a pointer or number, from the outermost namespace of C++ on: a class may have members of any name."""
+        if self.type in ("float", "double"):
+            return self.type
+        return f"::{self.type}" if self.type == SCALAR_TYPES[POINTER] else f"::std::{self.type}"
+
+    @property
+    def element_kind(self) -> str:
+        """What the memory holds, in the words of launcher.hpp."""
+        return _ELEMENT_KINDS.get(self.params[0].element or "", "bits")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the kernel writes the memory."""
+        return self.params[0].access in (STORED, UPDATED)
+
+
+def _strictest(rows: Sequence[Parameter]) -> Parameter:
+    """A parameter that every image of the kernel is right for."""
+    values = [row.value for row in rows if row.value is not None]
+    return structs.replace(
+        rows[0],
+        value=values[0] if values else None,
+        divisible_by=lcm(*(row.divisible_by for row in rows)),
+        minimum=max((row.minimum for row in rows if row.minimum is not None), default=None),
+        maximum=min((row.maximum for row in rows if row.maximum is not None), default=None),
+    )
+
+
+def _check_names(manifest: LibraryManifest, called: dict[str, str]) -> None:
+    owners: dict[str, str] = {}
+    for entry, images in manifest.kernels.items():
+        if owners.setdefault(called[entry], entry) != entry:
+            message = f"kernels {owners[called[entry]]} and {entry} are both called {called[entry]} in C"
+            raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
+        _check_parameters(entry, images)
+
+
+def _check_parameters(entry: str, images: Sequence[Image]) -> None:
+    launches = [image.launch for image in images]
+    names = {row.name for launch in launches for row in launch.ordinary}
+    names |= {row.name for launch in launches for row in launch.arguments}
+    if wrong := {name for name in names if not _PARAMETER.fullmatch(name)}:
+        message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
+        raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
+    kinds = {tuple(row.kind for row in launch.ordinary) for launch in launches}
+    unknown = {kind for row in kinds for kind in row} - SCALAR_TYPES.keys()
+    if len(kinds) > 1 or unknown:
+        what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"
+        raise InvalidInput("package-parameters", f"kernel {entry} has {what}", remedy="pack it without C sources")

@@ -1,0 +1,89 @@
+"""Fat binaries: the cubins of one kernel for several GPUs, and PTX for GPUs that come later, in one file.
+
+``fatbinary`` of the nvidia-cuda-nvcc wheel makes them, uncompressed: a cubin's bytes are in the file as they are, so that
+a library's manifest can point at them. Fat binaries may be joined end to end: ``cuobjdump`` lists all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ...core.errors import InternalError, InvalidInput
+from ...core.user_tmp import scratch
+from ...target.targets import find_target
+from ..runtime.library_manifest import CUBIN, PTX
+
+ALIGNMENT = 8  # bytes, as ELF asks; more padding than that cuobjdump takes for a damaged fat binary
+_KINDS = {CUBIN: "elf", PTX: "ptx"}
+_REMEDY = "pip install nvidia-cuda-nvcc"
+_TIMEOUT = 120.0  # seconds
+
+
+@dataclass(frozen=True)
+class Part:
+    """One image of a fat binary: ``kind`` is CUBIN or PTX, ``target`` what ptxas calls the GPU ("sm_90a")."""
+
+    kind: str
+    target: str
+    data: bytes
+
+
+@cache
+def find_fatbinary(path: str | None = None) -> Path:
+    """Path of fatbinary: an explicit one, else the nvidia-cuda-nvcc wheel's, else PATH's.
+
+    Raises InvalidInput[fatbinary-missing].
+    """
+    from cuda import pathfinder
+
+    found = path or pathfinder.find_nvidia_binary_utility("fatbinary") or shutil.which("fatbinary")
+    if found is None or not os.access(found, os.X_OK):
+        raise InvalidInput("fatbinary-missing", f"{found or 'fatbinary'} is not installed", remedy=_REMEDY)
+    return Path(found)
+
+
+def make_fatbin(name: str, parts: tuple[Part, ...], fatbinary: str | None = None) -> bytes:
+    """The fat binary of ``parts``, which ``cuobjdump`` lists under ``name``; its size is a multiple of ALIGNMENT.
+
+    The same parts give the same bytes. Raises InvalidInput[fatbinary] with the tool's own words.
+    """
+    program = find_fatbinary(fatbinary)
+    with scratch() as folder:
+        images = []
+        for index, part in enumerate(parts):
+            file = f"{index}.{part.kind}"
+            Path(folder, file).write_bytes(part.data)
+            images.append(f"--image3=kind={_KINDS[part.kind]},sm={_arch(part.target)},file={file}")
+        made = Path(folder, "made")
+        _run([str(program), "--64", "--compress=false", f"--ident={name}", "--create=made", *images], folder)
+        data = made.read_bytes()
+    return data + bytes(-len(data) % ALIGNMENT)
+
+
+def locate(fatbin: bytes, part: Part) -> tuple[int, int]:
+    """(offset, size) in bytes of a cubin in its fat binary."""
+    offset = fatbin.find(part.data)
+    if offset < 0:
+        raise InternalError("fatbin-image", f"the fat binary does not hold the cubin for {part.target} as it is")
+    return offset, len(part.data)
+
+
+def _arch(target: str) -> str:
+    return find_target(target).arch.removeprefix("sm_")
+
+
+def _run(command: list[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InvalidInput("fatbinary", f"{command[0]} does not run: {error}", remedy=_REMEDY) from None
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split()) or f"exit status {done.returncode}"
+        raise InvalidInput("fatbinary", f"fatbinary refuses the images: {said}", remedy="build them again")

@@ -1,0 +1,206 @@
+"""C99 and C++17 for a library: headers with one launch function per kernel, their bodies, and the image as an array.
+
+The bodies are one table-driven launcher over the CUDA driver API (``launcher.c.jinja``), whose rows are the NamedTuples
+here; the header needs ``cuda.h`` alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+from ...manifest.launch_manifest import Parameter, TensorMapRow, Value
+from ...manifest.manifest_constants import MOST_PROGRAMS, POINTER
+from ...target.element_types import MAP_TYPES
+from ...target.targets import COMMON_SHARED_MEMORY, TARGETS
+from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
+from ..runtime.select_image import order
+from .c_function_signatures import Call, Member, calls_of
+from .render_templates import LEAST, MOST, render
+
+_L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
+_FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
+_NEWEST = 0x7FFFFFFF
+# How the launcher reads a parameter, and where it is in a tensor's struct.
+_ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
+_KINDS = {POINTER: "AN_ADDRESS"} | dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
+# Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
+_NO_TENSOR_MAP = TensorMapRow(
+    param=0, base=Value(param=0), element="u8", shape=[1], strides=[], box=[1], element_strides=[1],
+    interleave="none", swizzle="none", l2_promotion="none", fill="zero",
+)  # fmt: skip
+_WORDS_PER_LINE = 6
+
+
+def render_header(manifest: LibraryManifest) -> str:
+    """``<name>.h``."""
+    calls = calls_of(manifest)
+    members = [member for call in calls for member in call.members]
+    ranks = sorted({member.rank for member in members if member.rank is not None})
+    names = sorted({member.name for member in members})
+    return render("launcher.h", manifest, calls=calls, ranks=ranks, names=names)
+
+
+def render_source(manifest: LibraryManifest) -> str:
+    """``<name>.c``: tables, the launcher, and one function per kernel."""
+    calls = calls_of(manifest)
+    images = [image for call in calls for image in order(call.images)]
+    launches = [image.launch for image in images]
+    return render(
+        "launcher.c",
+        manifest,
+        calls=calls,
+        parameters=[row for call in calls for row in _parameter_rows(call)],
+        parameter_count=max([len(launch.params) for launch in launches] + [1]),
+        block_size=max([param.offset + param.size for call in calls for param in call.params] + [1]),
+        tensor_maps=[row for image in images for row in _tensor_maps(image)] or [_tensor_map(_NO_TENSOR_MAP, [8])],
+        images=list(_image_rows(images)),
+        kernels=list(_kernel_rows(calls)),
+        map_count=max([len(launch.tensor_maps) for launch in launches] + [1]),
+        common_shared_memory=COMMON_SHARED_MEMORY,
+        most_programs=MOST_PROGRAMS,
+        gpus=list(TARGETS.values()),
+        embedded=[target for target in TARGETS.values() if target.has("embedded")],
+    )
+
+
+def render_cpp_header(manifest: LibraryManifest) -> str:
+    """``<name>.hpp``: C++17 over the header of C, with arrays that have types and a library that closes itself."""
+    return render("launcher.hpp", manifest, calls=calls_of(manifest))
+
+
+def render_image(manifest: LibraryManifest, image: bytes) -> str:
+    """``<name>_image.c``: the image as 64-bit little-endian words, which compile faster than bytes."""
+    words = struct.unpack(f"<{(len(image) + 7) // 8}Q", image + bytes(-len(image) % 8))
+    # Joined here: a library has millions, and a template's loop takes four times as long.
+    lines = [
+        "".join(f" 0x{word:x}," for word in words[start : start + _WORDS_PER_LINE])
+        for start in range(0, len(words), _WORDS_PER_LINE)
+    ]
+    return render("image.c", manifest, lines=lines)
+
+
+class ParameterRow(NamedTuple):
+    """``parameter_row`` of the launcher; ``source`` is its place in the struct of arguments, ``offset`` in the kernel's block."""
+
+    name: str
+    role: str
+    axis: int
+    rank: int
+    size: int
+    fixed: int
+    source: int
+    offset: int
+    factor: int
+    least: int
+    most: int
+
+
+def _parameter_rows(call: Call) -> Iterator[ParameterRow]:
+    for member in call.members:
+        for param in member.params:
+            yield _parameter_row(member, param)
+
+
+def _parameter_row(member: Member, param: Parameter) -> ParameterRow:
+    role = _ROLES.get(param.role) or _KINDS.get(param.kind, "A_NUMBER")
+    least = 0 if param.role == "shape" else LEAST
+    return ParameterRow(
+        name=member.argument.name,
+        role=role,
+        axis=param.axis or 0,
+        rank=member.rank or 0,
+        size=param.size,
+        fixed=int(param.value is not None),
+        source=member.place_of(param),
+        offset=param.offset,
+        factor=param.divisible_by,
+        least=param.value if param.value is not None else max(least, LEAST if param.minimum is None else param.minimum),
+        most=MOST if param.maximum is None else param.maximum,
+    )
+
+
+class MapValue(NamedTuple):
+    """``value`` of the launcher: a parameter of so many bytes, times a factor, divided; -1 is none, 1."""
+
+    param: int
+    size: int
+    factor: int
+    divisor: int = 1
+
+
+class MapRow(NamedTuple):
+    """``tensor_map_row`` of the launcher; ``words`` are the names that the driver's header has for what the map says."""
+
+    row: TensorMapRow
+    words: tuple[str, ...]
+    shape: list[MapValue]
+    strides: list[MapValue]
+
+
+def _tensor_maps(image: Image) -> Iterator[MapRow]:
+    sizes = [row.size for row in image.launch.params]
+    yield from (_tensor_map(row, sizes) for row in image.launch.tensor_maps)
+
+
+def _tensor_map(row: TensorMapRow, sizes: Sequence[int]) -> MapRow:
+    words = (
+        f"DATA_TYPE_{MAP_TYPES[row.element].driver}",
+        f"INTERLEAVE_{row.interleave.upper()}",
+        f"SWIZZLE_{row.swizzle.upper()}",
+        f"L2_PROMOTION_{_L2[row.l2_promotion]}",
+        f"FLOAT_OOB_FILL_{_FILL[row.fill]}",
+    )
+    shape, strides = (
+        [_map_value(value, sizes) for value in values] or [MapValue(-1, 0, 0)] for values in (row.shape, row.strides)
+    )
+    return MapRow(row, words, shape, strides)
+
+
+def _map_value(value: int | Value, sizes: Sequence[int]) -> MapValue:
+    if isinstance(value, int):
+        return MapValue(-1, 0, value)
+    return MapValue(value.param, sizes[value.param], value.times, value.over)
+
+
+class ImageRow(NamedTuple):
+    """``image_row`` of the launcher."""
+
+    image: Image
+    highest: int
+    first_map: int
+    cluster: int
+
+
+def _image_rows(images: Sequence[Image]) -> Iterator[ImageRow]:
+    first = 0
+    for image in images:
+        yield ImageRow(image, _highest(image), first, prod(image.launch.cluster))
+        first += len(image.launch.tensor_maps)
+
+
+def _highest(image: Image) -> int:
+    """The last GPU that the image runs on, by the rules of ``launch/runtime/select_image.py``."""
+    if not image.gpu.portable:
+        return image.gpu.number
+    if image.kind != CUBIN:
+        return _NEWEST
+    return image.gpu.number if image.gpu.has("embedded") else image.gpu.number // 10 * 10 + 9
+
+
+class KernelRow(NamedTuple):
+    """``kernel_row`` of the launcher."""
+
+    call: Call
+    first_image: int
+    first_parameter: int
+
+
+def _kernel_rows(calls: Sequence[Call]) -> Iterator[KernelRow]:
+    image = parameter = 0
+    for call in calls:
+        yield KernelRow(call, image, parameter)
+        image += len(call.images)
+        parameter += len(call.params)

@@ -1,0 +1,27 @@
+"""Loading and launching built kernel libraries through cuda-python: ``Library``.
+
+Importing this loads none of what a launch needs: each name is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .kernel_library import Kernel, Library
+    from .pack_arguments import Address
+
+__all__ = ["Address", "Kernel", "Library"]
+_MODULES = {"Address": "pack_arguments", "Kernel": "kernel_library", "Library": "kernel_library"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,309 @@
+"""The narrow seam to the CUDA driver: ten calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
+
+Tensor maps alone are encoded through the driver's own function: it wants them at a multiple of 64 bytes, and the
+bindings make them wherever Python has room.
+
+``Library`` needs an object with the methods of ``Driver``; tests give it one that records. ``CudaDriver`` takes the
+binding module itself as a parameter, so that its calls too are checked on machines without a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, SupportsInt
+
+from ...core.errors import InvalidInput, TileirasError
+from ...target.element_types import MAP_TYPES
+from .bind_stub import Packed
+from .encode_tensor_maps import ALIGNMENT, SIZE, TensorMap
+from .pack_arguments import ArrayView, said
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_ENCODE = "cuTensorMapEncodeTiled"
+_ENCODE_SINCE = 12000  # the CUDA version that brought it, as the driver counts them
+_ENCODE_TYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int,  # CUresult
+    ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64,  # descriptor, data type, rank, global address
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,  # shape, strides, box, element strides
+    ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int,  # interleave, swizzle, L2 promotion, fill
+)  # fmt: skip
+_STREAMS = "pass a stream of cuda.core, torch or CuPy, or its handle"
+_HANDLE_BITS = 64
+_L2_PROMOTION = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
+_FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
+
+
+class LaunchConfig(NamedTuple):
+    """How a kernel is launched: blocks (of kernels for clusters: clusters), threads of a block, dynamic shared bytes, stream
+    handle."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int
+    stream: int
+
+
+class Driver(Protocol):
+    """What ``Library`` needs of a driver. Handles are opaque. Each call raises InvalidInput[driver] where it fails."""
+
+    def device(self) -> tuple[int, int]:
+        """(ordinal, compute capability as a number such as 90) of the current context's GPU."""
+
+    def multiprocessors(self, device: int) -> int:
+        """How many multiprocessors a device has."""
+
+    def load(self, image: bytes) -> object:
+        """A library made of a cubin, PTX text or a fat binary."""
+
+    def unload(self, library: object) -> None:
+        """Forget a library."""
+
+    def kernel(self, library: object, entry: str) -> SupportsInt:
+        """A kernel of a library."""
+
+    def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
+        """Let ``kernel`` take ``size`` bytes of dynamic shared memory on a device."""
+
+    def prepare(self, kernel: SupportsInt) -> None:
+        """Do what would be done at the first launch of ``kernel``."""
+
+    def encode(self, tensor_map: TensorMap) -> bytes:
+        """The 128 bytes of a descriptor."""
+
+    def view(self, array: object, stream: int) -> ArrayView:
+        """Look into an array that will be used on ``stream``."""
+
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
+        """Enqueue a kernel."""
+
+
+class CudaDriver:
+    """The real driver. ``bindings`` is ``cuda.bindings.driver``.
+
+    Raises InvalidInput[cuda-python-missing] where cuda-python is not installed.
+    """
+
+    def __init__(self, bindings=None):
+        self._cuda = bindings or _import("cuda.bindings.driver")
+        self._ready = False
+        self._encode_function = None
+        self._memory_view = None
+        self._numbers: dict[int, int] = {}  # compute capability by device
+        self._multiprocessors: dict[int, int] = {}
+
+    def device(self) -> tuple[int, int]:
+        """The current context's GPU; without a context, GPU 0 and its primary context."""
+        if not self._ready:
+            self._call("cuInit", 0)
+            self._ready = True
+        if not int(self._call("cuCtxGetCurrent")):
+            first = self._call("cuDeviceGet", 0)
+            self._call("cuCtxSetCurrent", self._call("cuDevicePrimaryCtxRetain", first))
+        device = self._call("cuCtxGetDevice")
+        ordinal = int(device)
+        if ordinal not in self._numbers:
+            self._numbers[ordinal] = self._capability(device)
+        return ordinal, self._numbers[ordinal]
+
+    def _capability(self, device: object) -> int:
+        attribute = self._cuda.CUdevice_attribute
+        major = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
+        minor = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
+        return 10 * major + minor
+
+    def multiprocessors(self, device: int) -> int:
+        """``CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT``, asked once."""
+        if (found := self._multiprocessors.get(device)) is None:
+            attribute = self._cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+            found = int(self._call("cuDeviceGetAttribute", attribute, self._cuda.CUdevice(device)))
+            self._multiprocessors[device] = found
+        return found
+
+    def load(self, image: bytes) -> object:
+        """A library; the driver copies the image."""
+        return self._call("cuLibraryLoadData", image, [], [], 0, [], [], 0)
+
+    def unload(self, library: object) -> None:
+        """Forget a library."""
+        self._call("cuLibraryUnload", library)
+
+    def kernel(self, library: object, entry: str) -> SupportsInt:
+        """A kernel by its entry point's name."""
+        return self._call("cuLibraryGetKernel", library, entry.encode())
+
+    def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
+        """Raise the kernel's limit where ``size`` is more than every kernel may take."""
+        from ...target.targets import COMMON_SHARED_MEMORY
+
+        if size > COMMON_SHARED_MEMORY:
+            attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
+
+    def prepare(self, kernel: SupportsInt) -> None:
+        """Load the kernel, which the driver else does at its first launch; find what looks into arrays and encodes their maps."""
+        self._call("cuKernelGetFunction", kernel)
+        self._viewer()
+        self._encoder()
+
+    def encode(self, tensor_map: TensorMap) -> bytes:
+        """``cuTensorMapEncodeTiled``."""
+        made = aligned(bytes(SIZE))
+        shape, strides, box, steps = _encode_lists(tensor_map)
+        element, *modes = self._encode_modes(tensor_map)
+        rank, address = len(tensor_map.shape), tensor_map.address
+        status = self._encoder()(made.address, element, rank, address, shape, strides, box, steps, *modes)
+        self._check(_ENCODE, status)
+        return ctypes.string_at(made.address, SIZE)
+
+    def _encode_modes(self, tensor_map: TensorMap) -> list[int]:
+        """The enumerations' numbers: data type, interleave, swizzle, L2 promotion, fill."""
+        cuda = self._cuda
+        members = (
+            (cuda.CUtensorMapDataType, "DATA_TYPE", MAP_TYPES[tensor_map.element].driver),
+            (cuda.CUtensorMapInterleave, "INTERLEAVE", tensor_map.interleave.upper()),
+            (cuda.CUtensorMapSwizzle, "SWIZZLE", tensor_map.swizzle.upper()),
+            (cuda.CUtensorMapL2promotion, "L2_PROMOTION", _L2_PROMOTION[tensor_map.l2_promotion]),
+            (cuda.CUtensorMapFloatOOBfill, "FLOAT_OOB_FILL", _FILL[tensor_map.fill]),
+        )
+        return [int(getattr(kind, f"CU_TENSOR_MAP_{group}_{name}")) for kind, group, name in members]
+
+    def _encoder(self):
+        """The driver's function, as ctypes calls it."""
+        if self._encode_function is None:
+            self._encode_function = _ENCODE_TYPE(self._address_of(_ENCODE, _ENCODE_SINCE))
+        return self._encode_function
+
+    def _address_of(self, name: str, since: int) -> int:
+        """The address of a driver function as of CUDA version ``since``, as the driver counts them (12000)."""
+        address = self._call("cuGetProcAddress", name.encode(), since, 0)
+        if not address:
+            remedy = f"install the NVIDIA driver of CUDA {since // 1000}.{since % 1000 // 10} or a newer one"
+            raise InvalidInput("driver", f"the driver has no {name}", remedy=remedy)
+        return int(address)
+
+    def view(self, array: object, stream: int) -> ArrayView:
+        """Through DLPack or the CUDA array interface; the array's producer makes ``stream`` wait for pending writes."""
+        viewer = self._viewer()
+        try:
+            seen = viewer.from_any_interface(array, stream_ptr=stream)
+            shape = tuple(seen.shape)
+            strides = tuple(seen.strides) if seen.strides is not None else row_major(shape)
+            home = seen.device_id if seen.is_device_accessible else None
+            return ArrayView(seen.ptr, shape, strides, home, _type_of(seen), seen.readonly)
+        except TileirasError:
+            raise
+        except Exception as error:  # the array's producer is anybody's code
+            message = f"an argument cannot be read as an array: {said(error)}"
+            raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack") from None
+
+    def _viewer(self):
+        if self._memory_view is None:
+            self._memory_view = _import("cuda.core.utils").StridedMemoryView
+        return self._memory_view
+
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
+        """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
+        cuda = self._cuda
+        made = cuda.CUlaunchConfig()
+        made.gridDimX, made.gridDimY, made.gridDimZ = config.grid
+        made.blockDimX, made.blockDimY, made.blockDimZ = config.block
+        made.sharedMemBytes, made.hStream = config.shared_memory, cuda.CUstream(config.stream)
+        start = aligned(params.data)
+        pointers = (ctypes.c_void_p * max(len(params), 1))(*[start.address + offset for offset, _ in params.places])
+        self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
+
+    def _call(self, name: str, *arguments):
+        """The result of a driver function; raises InvalidInput[driver] with the driver's own name for the error."""
+        try:
+            status, *results = getattr(self._cuda, name)(*arguments)
+        except (ImportError, OSError, RuntimeError) as error:
+            remedy = "install an NVIDIA driver, or run on a machine that has one"
+            message = f"no CUDA driver can be loaded: {str(error).rstrip('.')}"
+            raise InvalidInput("driver-missing", message, remedy=remedy) from None
+        self._check(name, status)
+        return results[0] if results else None
+
+    def _check(self, name: str, status: int) -> None:
+        """Raise InvalidInput[driver] with the driver's own name for the error, unless ``status`` is success."""
+        if int(status):
+            names = (known.name for known in self._cuda.CUresult if int(known) == int(status))
+            raise InvalidInput("driver", f"{name} failed: {next(names, int(status))}")
+
+
+class Place(NamedTuple):
+    """Host memory of our own: what keeps it, and its address."""
+
+    owner: object
+    address: int
+
+
+def aligned(data: bytes) -> Place:
+    """A copy of ``data`` at a multiple of 64 bytes, where the driver takes anything: tensor maps above all."""
+    owner = ctypes.create_string_buffer(len(data) + ALIGNMENT - 1)
+    address = -(-ctypes.addressof(owner) // ALIGNMENT) * ALIGNMENT
+    ctypes.memmove(address, data, len(data))
+    return Place(owner, address)
+
+
+def _type_of(seen: object) -> np.dtype | None:
+    """The NumPy type of what an array holds; None where cuda.core knows none."""
+    try:
+        return seen.dtype  # type: ignore[attr-defined]
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return None
+
+
+def _encode_lists(tensor_map: TensorMap) -> tuple[ctypes.Array, ...]:
+    """Shape, strides, box and element strides as the driver reads them; an empty list still has an address."""
+    wide = [(ctypes.c_uint64 * max(len(row), 1))(*row) for row in (tensor_map.shape, tensor_map.strides)]
+    narrow = [(ctypes.c_uint32 * max(len(row), 1))(*row) for row in (tensor_map.box, tensor_map.element_strides)]
+    return (*wide, *narrow)
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a contiguous array."""
+    strides = [1] * len(shape)
+    for dim in reversed(range(len(shape) - 1)):
+        strides[dim] = strides[dim + 1] * shape[dim + 1]
+    return tuple(strides)
+
+
+def stream_handle(stream: object) -> int:
+    """The driver's handle of a stream: None (the default stream), a handle, or any library's stream object."""
+    if stream is None:
+        return 0
+    try:
+        handle = _handle_of(stream)
+    except Exception as error:  # a stream is an object of anybody's
+        message = f"a {type(stream).__name__} gives no handle of a stream: {said(error)}"
+        raise InvalidInput("launch-stream", message, remedy=_STREAMS) from None
+    if handle is None:
+        raise InvalidInput("launch-stream", f"a {type(stream).__name__} is no stream", remedy=_STREAMS)
+    if not 0 <= handle < 1 << _HANDLE_BITS:
+        raise InvalidInput("launch-stream", f"{handle:#x} is no handle of a stream", remedy=_STREAMS)
+    return handle
+
+
+def _handle_of(stream: object) -> int | None:
+    """What an object says; None where it says nothing of a stream."""
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    for name in ("cuda_stream", "ptr", "handle"):
+        if hasattr(stream, name):
+            return int(getattr(stream, name))
+    # A handle of cuda.bindings before 13 has nothing but getPtr; True is an integer, and no handle.
+    if isinstance(stream, SupportsIndex) and not isinstance(stream, bool):
+        return int(stream)
+    return int(stream) if hasattr(stream, "getPtr") and isinstance(stream, SupportsInt) else None
+
+
+def _import(name: str):
+    try:
+        return import_module(name)
+    except ImportError as error:
+        remedy = "pip install cuda-bindings cuda-core"
+        raise InvalidInput("cuda-python-missing", f"cuda-python cannot be imported: {error}", remedy=remedy) from None

@@ -1,0 +1,91 @@
+"""Tensor maps (TMA descriptors) of a launch: from the manifest's rows to what the driver encodes.
+
+A row names the fields of ``cuTensorMapEncodeTiled``, fastest dimension first; a length or stride is a number,
+``{"param": i}`` or ``{"param": i, "times": n, "over": d}``: the value of an integer parameter, times ``n``, divided by ``d``.
+The limits are those of the CUDA Driver API reference, "Tensor Map Object Management".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...core.errors import InvalidInput
+from ...target.element_types import MAP_TYPES
+from .bind_stub import Packed
+
+if TYPE_CHECKING:
+    from ...manifest.launch_manifest import TensorMapRow, Value
+
+SWIZZLE_SPAN = {"32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
+SIZE, ALIGNMENT = 128, 64
+_MAX_STRIDE, _MAX_LENGTH, _MAX_BOX, _MAX_ELEMENT_STRIDE = 1 << 40, 1 << 32, 256, 8
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """What one descriptor says, in numbers: ``shape`` and ``box`` in elements, ``strides`` in bytes (rank - 1)."""
+
+    element: str
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    swizzle: str
+    interleave: str
+    fill: str
+    l2_promotion: str
+
+
+def resolve(entry: str, index: int, row: TensorMapRow, params: Sequence[bytes] | Packed) -> TensorMap:
+    """Descriptor ``index`` of kernel ``entry`` for these parameters; raises InvalidInput[tensor-map]."""
+    made = TensorMap(
+        row.element,
+        int.from_bytes(params[row.base.param], "little"),
+        # The driver knows no empty tensor; no tile of one is fetched, for the loops over it end before.
+        tuple(_value(number, params) or 1 for number in row.shape),
+        tuple(_value(number, params) for number in row.strides),
+        tuple(row.box),
+        tuple(row.element_strides),
+        *(row.swizzle, row.interleave, row.fill, row.l2_promotion),
+    )
+    for problem in _problems(made):
+        message = f"tensor map {index} of kernel {entry} cannot be encoded: {problem}"
+        raise InvalidInput("tensor-map", message, remedy="pass an array that is aligned and strided as TMA asks")
+    return made
+
+
+def _value(number: int | Value, params: Sequence[bytes] | Packed) -> int:
+    if isinstance(number, int):
+        return number
+    value = int.from_bytes(params[number.param], "little", signed=True)
+    return value * number.times // number.over
+
+
+def _problems(made: TensorMap) -> Iterator[str]:
+    """What the driver would refuse, in the order of its parameters."""
+    rank, bytes = len(made.shape), MAP_TYPES[made.element].bytes
+    if not 1 <= rank <= 5:
+        yield f"its rank is {rank}, not 1 to 5"
+    if made.address % 16:
+        yield f"its address {made.address:#x} is not a multiple of 16"
+    for dim, length in enumerate(made.shape):
+        if not 0 < length <= _MAX_LENGTH:
+            yield f"dimension {dim} has {length} elements"
+    for dim, stride in enumerate(made.strides, 1):
+        if stride % 16 or not 0 <= stride < _MAX_STRIDE:
+            yield f"the stride of dimension {dim} is {stride} bytes, not a multiple of 16 below 2**40"
+    for dim, (length, step) in enumerate(zip(made.box, made.element_strides, strict=True)):
+        if not 0 < length <= _MAX_BOX or not 0 < step <= _MAX_ELEMENT_STRIDE:
+            yield f"its box has {length} elements along dimension {dim}, at steps of {step}"
+    yield from _inner_problems(made, made.box[0] * bytes)
+
+
+def _inner_problems(made: TensorMap, inner: int) -> Iterator[str]:
+    span = SWIZZLE_SPAN.get(made.swizzle, inner)
+    if made.interleave == "none" and inner > span:
+        yield f"its box has {inner} bytes along dimension 0, more than the swizzle's {span}"
+    if made.interleave == "none" and inner % 16:
+        yield f"its box has {inner} bytes along dimension 0, not a multiple of 16"

@@ -1,0 +1,130 @@
+"""What a kernel library holds: the file ``manifest.json`` beside its image.
+
+    {"format": "tileiras-library", "version": 2, "name": "examples",
+     "image": {"file": "examples.fatbin", "size": bytes, "sha256": hex},
+     "kernels": {entry: [{"target": "sm_90a", "kind": "cubin", "offset": n, "size": n, "launch": {...}}, ...]}}
+
+A row of ``kernels`` is one image of the kernel: ``offset`` and ``size`` are its bytes in the image file, ``launch`` the
+kernel's part of its launch manifest (``launch_manifest.py``). An entry is the kernel's symbol, behind its source's folder
+(``part/add``; ``./add`` for the project's own) where kernels of several folders have one name. A row of kind "ptx" names the fat binary that holds the
+PTX text: the driver finds it in there and compiles it for its GPU. ``docs/schemas/library-manifest-2.json`` is its JSON schema.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from ...core.errors import InvalidInput, Location
+from ...manifest.launch_manifest import Launch, Strict, check_launch, converted, loaded
+from ...target.targets import Target, find_target
+
+FORMAT, VERSION, FILE_NAME = "tileiras-library", 2, "manifest.json"
+CUBIN: Literal["cubin"] = "cubin"
+PTX: Literal["ptx"] = "ptx"
+Bytes = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Image(msgspec.Struct, frozen=True):
+    """One form of a kernel: ``offset`` and ``size`` (bytes) are its place in the image file, ``launch`` how it is launched."""
+
+    target: str
+    kind: Literal["cubin", "ptx"]
+    offset: Bytes
+    size: Bytes
+    launch: Launch
+
+    @property
+    def gpu(self) -> Target:
+        """The row of TARGETS that the image was made for."""
+        return find_target(self.target)
+
+    @property
+    def shared_memory(self) -> int:
+        """Bytes of dynamic shared memory that a launch asks for."""
+        return self.launch.shared_memory.dynamic
+
+
+class ImageFile(Strict, frozen=True):
+    """The file that holds all images."""
+
+    file: str
+    size: Bytes
+    sha256: str
+
+
+class Document(Strict, frozen=True):
+    """The file as it is written."""
+
+    format: Literal["tileiras-library"]
+    version: Literal[2]
+    name: str
+    image: ImageFile
+    kernels: dict[str, list[Image]]
+
+
+class LibraryManifest(msgspec.Struct, frozen=True):
+    """A library: the name and size of its image file, its SHA-256 (hex), and the images of each kernel by entry."""
+
+    name: str
+    image: str
+    size: int
+    sha256: str
+    kernels: dict[str, tuple[Image, ...]]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The GPUs that some kernel has a cubin for, in the order of their numbers."""
+        found = {image.gpu for images in self.kernels.values() for image in images if image.kind == CUBIN}
+        return tuple(target.name for target in sorted(found, key=lambda target: target.number))
+
+
+def render(manifest: LibraryManifest) -> bytes:
+    """The file's bytes: kernels sorted, one image a line, so that two versions can be compared."""
+    head = {"format": FORMAT, "version": VERSION, "name": manifest.name}
+    head["image"] = {"file": manifest.image, "size": manifest.size, "sha256": manifest.sha256}
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    kernels = [
+        f"  {json.dumps(entry)}: [\n"
+        + ",\n".join(f"   {json.dumps(msgspec.to_builtins(image))}" for image in images)
+        + "\n  ]"
+        for entry, images in sorted(manifest.kernels.items())
+    ]
+    return "\n".join(["{", *lines, ' "kernels": {', ",\n".join(kernels), " }", "}", ""]).encode()
+
+
+def read(path: Path) -> LibraryManifest:
+    """The manifest at ``path``; raises InvalidInput[library-missing, library-manifest]."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        message = f"this kernel library cannot be read: {error.strerror}"
+        remedy = f"give the folder that holds {FILE_NAME}"
+        raise InvalidInput("library-missing", message, location=Location(str(path)), remedy=remedy) from None
+    try:
+        return _parse(loaded(data))
+    except (ValueError, InvalidInput) as error:
+        message = f"this is not the manifest of a kernel library: {error}"
+        remedy = "build the package again with this version"
+        raise InvalidInput("library-manifest", message, location=Location(str(path)), remedy=remedy) from None
+
+
+def _parse(content: object) -> LibraryManifest:
+    found: Document = converted(content, Document, VERSION)
+    kernels = {entry: tuple(images) for entry, images in found.kernels.items()}
+    for image in {image.target: image for images in kernels.values() for image in images}.values():
+        assert image.gpu
+    held = found.image
+    if held.file != Path(held.file).name or not held.file.isprintable():
+        raise ValueError(f"image.file: {held.file!a} is no name of a file beside it")
+    for entry, images in kernels.items():
+        if not images:
+            raise ValueError(f"kernels.{entry}: it has no image")
+        if any(image.offset + image.size > held.size for image in images):
+            raise ValueError(f"kernels.{entry}: an image ends behind the end of the file")
+        for image in images:
+            check_launch(image.launch, f"kernels.{entry}")
+    return LibraryManifest(found.name, held.file, held.size, held.sha256, kernels)

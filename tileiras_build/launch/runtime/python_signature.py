@@ -1,0 +1,94 @@
+"""The ``launch`` of one kernel as Python shows it: parameters by name, and what each must be in the docstring."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from keyword import iskeyword
+from typing import TYPE_CHECKING
+
+from ...core.errors import InvalidInput
+from ...core.symbols.unique_names import call_apart
+from .pack_arguments import words_of
+
+if TYPE_CHECKING:
+    from ...manifest.launch_manifest import Argument, Launch
+
+_AXES = "xyz"
+_OWN = ("grid", "stream")
+_TEXT = """Enqueue {entry} on ``stream`` (a stream of any CUDA library, its handle, or None: the default stream).
+
+{grid}. Arrays offer DLPack or the CUDA array interface; each may also be given
+as Address(array), its lengths and its strides in elements. Raises InvalidInput where an argument is not:
+
+{arguments}
+"""
+Enqueue = Callable[[int | Sequence[int], Sequence[object], object], None]
+
+
+def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None]:
+    """``launch(grid, *arguments, stream=None)`` of one kernel, whose arguments may also be given by name."""
+    names = python_names(launch)
+
+    def launch_kernel(grid: int | Sequence[int], *arguments: object, stream: object = None, **named: object) -> None:
+        enqueue(grid, _in_order(entry, names, arguments, named) if named else arguments, stream)
+
+    launch_kernel.__name__ = launch_kernel.__qualname__ = "launch"
+    launch_kernel.__doc__ = document(entry, launch)
+    launch_kernel.__signature__ = signature(launch)  # type: ignore[attr-defined]
+    return launch_kernel
+
+
+def python_names(launch: Launch) -> list[str]:
+    """The arguments' names, where ``grid`` and ``stream`` are the launch's own, and keywords Python's."""
+    names = [argument.name for argument in launch.arguments]
+    made = call_apart(names, _OWN, spelled=lambda name: f"{name}_" if iskeyword(name) else name)
+    return [made[name] for name in names]
+
+
+def signature(launch: Launch) -> inspect.Signature:
+    """What editors show."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    given = [
+        inspect.Parameter(name, kind, annotation=_annotation(argument, launch))
+        for name, argument in zip(python_names(launch), launch.arguments)
+    ]
+    grid = inspect.Parameter("grid", kind, annotation="int | Sequence[int]")
+    stream = inspect.Parameter("stream", inspect.Parameter.KEYWORD_ONLY, default=None)
+    return inspect.Signature([grid, *given, stream])
+
+
+def _annotation(argument: Argument, launch: Launch) -> str:
+    first = launch.params[argument.param]
+    if argument.kind == "scalar":
+        return first.kind
+    return (
+        f"{first.element}[{', '.join(':' * (argument.rank or 0))}]" if argument.kind == "array" else f"{first.element}*"
+    )
+
+
+def document(entry: str, launch: Launch) -> str:
+    """The docstring."""
+    rows = "\n".join(f"    {argument.name}: {words_of(argument, launch.params)}" for argument in launch.arguments)
+    return _TEXT.format(entry=entry, grid=_grid(launch), arguments=rows or "    (none)")
+
+
+def _grid(launch: Launch) -> str:
+    if launch.grid.meaning:
+        counted = ", ".join(f"{axis}: {meaning}" for axis, meaning in zip(_AXES, launch.grid.meaning))
+        return f"``grid`` counts blocks ({counted})"
+    axes = ", ".join(_AXES[axis] for axis in launch.grid.axes) or "none"
+    return f"``grid`` counts blocks along up to three axes, of which the kernel tells apart: {axes}"
+
+
+def _in_order(
+    entry: str, names: Sequence[str], arguments: Sequence[object], named: Mapping[str, object]
+) -> Sequence[object]:
+    """All arguments by position."""
+    rest = list(names[len(arguments) :])
+    if unknown := sorted(named.keys() - set(rest)):
+        why = "was given by position" if unknown[0] in names else f"is none of {', '.join(names)}"
+        raise InvalidInput("launch-arguments", f"kernel {entry}: argument {unknown[0]} {why}")
+    if missing := [name for name in rest if name not in named]:
+        raise InvalidInput("launch-arguments", f"kernel {entry}: argument {missing[0]} is missing")
+    return [*arguments, *(named[name] for name in rest)]

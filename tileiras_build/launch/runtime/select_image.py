@@ -1,0 +1,76 @@
+"""Which image of a kernel runs on a GPU.
+
+CUDA C++ Programming Guide, "Compute Capabilities" and PTX ISA 9.0, section 11.1.2 (``.target``): a cubin runs on GPUs
+of its major version with the same or a higher minor one, PTX on any GPU from its own on; arch-specific code (``sm_90a``)
+runs on its own GPU alone. Embedded GPUs share cubins with no other. No image runs where it asks for more shared memory
+than a block gets ("Technical Specifications per Compute Capability"): sm_80 has 163 KB of it, sm_86, 89 and 120 have 99.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from ...core.errors import Unsupported
+from ...target.targets import TARGETS
+from .library_manifest import CUBIN, PTX, Image
+
+
+def runs_on(image: Image, number: int) -> bool:
+    """Whether an image runs on the GPU with compute capability ``number`` (90 for 9.0)."""
+    return _understood_by(image, number) and _fits(image, number)
+
+
+def _understood_by(image: Image, number: int) -> bool:
+    made_for = image.gpu
+    if made_for.number == number:
+        return True
+    if not made_for.portable or made_for.number > number:
+        return False
+    if image.kind == PTX:
+        return True
+    return made_for.number // 10 == number // 10 and not (_embedded(made_for.number) or _embedded(number))
+
+
+def _fits(image: Image, number: int) -> bool:
+    """Whether a block gets the shared memory; on a GPU that nothing is known of, the driver decides."""
+    target = TARGETS.get(f"sm_{number}")
+    return target is None or image.shared_memory <= target.max_shared_memory
+
+
+def _embedded(number: int) -> bool:
+    target = TARGETS.get(f"sm_{number}")
+    return target is not None and target.has("embedded")
+
+
+def order(images: Iterable[Image]) -> list[Image]:
+    """The images with the best first: cubins before PTX, then the newest."""
+    return sorted(images, key=lambda image: (image.kind != CUBIN, -image.gpu.number))
+
+
+def choose(images: Iterable[Image], number: int) -> Image | None:
+    """The best image for a GPU; None where none runs."""
+    return next((image for image in order(images) if runs_on(image, number)), None)
+
+
+def require(entry: str, images: Sequence[Image], number: int) -> Image:
+    """``choose``, or Unsupported[no-image] saying which GPUs the kernel was built for."""
+    found = choose(images, number)
+    if found is not None:
+        return found
+    too_large = next((image for image in order(images) if _understood_by(image, number)), None)
+    if too_large is not None:
+        _refuse_shared_memory(entry, too_large, number)
+    built = ", ".join(image.target if image.kind == CUBIN else f"PTX of {image.target}" for image in images)
+    known = f"sm_{number}" in TARGETS
+    remedy = (
+        f"build the library with sm={number}" if known else "build the library with ptx=80: the driver compiles that"
+    )
+    raise Unsupported("no-image", f"kernel {entry} was built for {built}, and this GPU is sm_{number}", remedy=remedy)
+
+
+def _refuse_shared_memory(entry: str, image: Image, number: int) -> NoReturn:
+    most = TARGETS[f"sm_{number}"].max_shared_memory
+    needs = f"built for {image.target}, takes {image.shared_memory} bytes of shared memory"
+    message = f"kernel {entry}, {needs}, and a block of this GPU, sm_{number}, gets {most}"
+    raise Unsupported("no-image", message, remedy=f"build the library with sm={number}")

@@ -1,0 +1,132 @@
+"""Take libdevice apart: which functions and tables each ``__nv_*`` function needs.
+
+LLVM's linker can only take a module whole (libdevice's functions have external linkage, and llvmlite offers no
+link-only-needed mode), which costs a second per kernel. So the library is printed once, cut into definitions, and the
+closure of one function is put together again as a small module of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from .blob_linked_lib import Blob, broken
+
+# What the library asks through __nvvm_reflect. Subnormals are kept and sqrt is correctly rounded, as Tile IR wants.
+REFLECT = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_PREC_DIV": 1}
+ARCH = "__CUDA_ARCH"
+
+# A name as LLVM prints it: between quotes where it has other characters than these ("a$b").
+_SYMBOL = r'@([-\w.]+|"[^"]*")'
+_NAME = re.compile(_SYMBOL)
+_LINKAGE = re.compile(r"\b(?:internal|private|linkonce_odr|weak)\s+")
+_PRIVATE = re.compile(r"define (?:internal|private)\b")
+_REFLECT_CALL = re.compile(rf"(?:tail )?call i32 @__nvvm_reflect\(ptr {_SYMBOL}\)(?: #\d+)?")
+_STRING = re.compile(r'.*c"(\w+)\\00"')
+_STRING_ATTRIBUTE = re.compile(r'"[\w-]+"="[^"]*" ?')
+_PRODUCER_NOTES = ("!llvm.ident", "!nvvmir.version")
+
+
+@dataclass(frozen=True)
+class Closure:
+    """One function with all it needs, as LLVM IR text; ``reads_arch``: it differs between GPU generations."""
+
+    symbol: str
+    text: str
+    reads_arch: bool
+
+
+class Library:
+    """The definitions of one bitcode library, by name."""
+
+    def __init__(self, text: str):
+        self.definitions: dict[str, str] = {}
+        self.globals: dict[str, str] = {}
+        self.strings: dict[str, str] = {}
+        self.exported: set[str] = set()
+        self._tail: list[str] = []
+        self._types: list[str] = []
+        self._cut(text)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Library:
+        """Raises InvalidInput[libdevice-missing, libdevice-broken]."""
+        return cls.from_blob(Blob.of_file(path))
+
+    @classmethod
+    def from_blob(cls, blob: Blob) -> Library:
+        """Raises InvalidInput[libdevice-missing], and [libdevice-broken] when it is not LLVM bitcode."""
+        data = blob.read()
+        if data[:4] != b"BC\xc0\xde":
+            raise broken(blob.place)
+        try:
+            # Whatever triple it was made for ("nvptx64-nvidia-gpulibs") stays behind: only definitions are taken.
+            with llvm.create_context() as context, llvm.parse_bitcode(data, context=context) as module:
+                return cls(str(module))
+        except RuntimeError as error:
+            raise broken(blob.place) from error
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The names that kernels may call: every function that the library does not keep to itself."""
+        return frozenset(self.exported)
+
+    def closure(self, symbol: str, number: int) -> Closure:
+        """All that ``symbol`` needs, for the GPU sm_<number>, with every reflect call answered."""
+        needed = self.reach(symbol)
+        bodies = "\n".join(self.definitions[name] for name in needed if name in self.definitions)
+        answers = REFLECT | {ARCH: 10 * number}
+        asked = {self.strings.get(match) for match in _REFLECT_CALL.findall(bodies)}
+        bodies = _REFLECT_CALL.sub(lambda call: f"add i32 0, {answers.get(self.strings.get(call[1], ''), 0)}", bodies)
+        tables = [self.globals[name] for name in needed if name in self.globals]
+        text = "\n".join((*self._types, *tables, bodies, *self._tail))
+        return Closure(symbol, text, ARCH in asked)
+
+    def reach(self, symbol: str) -> list[str]:
+        """``symbol`` and the functions and tables it needs, itself first; strings that ask for reflection do not count."""
+        seen, queue = {symbol: None}, [symbol]
+        while queue:
+            for name in _NAME.findall(self.definitions.get(queue.pop(), "")):
+                if name not in seen and (name in self.definitions or name in self.globals):
+                    seen[name] = None
+                    queue.append(name)
+        return list(seen)
+
+    def _cut(self, text: str) -> None:
+        lines = iter(text.splitlines())
+        for line in lines:
+            if line.startswith("define "):
+                self._add_definition(line, lines)
+            elif line.startswith("@"):
+                self._add_global(line)
+            elif line.startswith("attributes "):
+                # The producer's float options would otherwise travel into the kernels that inline the function.
+                self._tail.append(_STRING_ATTRIBUTE.sub("", line).replace("{ }", "{ nounwind }"))
+            elif line.startswith("!") and not line.startswith(_PRODUCER_NOTES):
+                self._tail.append(line)
+            elif line.startswith("%"):
+                self._types.append(line)
+
+    def _add_definition(self, head: str, lines) -> None:
+        body = [_LINKAGE.sub("", head, count=1)]
+        for line in lines:
+            body.append(line)
+            if line == "}":
+                break
+        name = _NAME.findall(head)[0]
+        self.definitions[name] = "\n".join(body)
+        if not _PRIVATE.match(head):
+            self.exported.add(name)
+
+    def _add_global(self, line: str) -> None:
+        name = _NAME.findall(line)[0]
+        if string := _STRING.match(line):
+            self.strings[name] = string[1]
+        else:
+            # Nothing in the library writes to its tables; equal copies from two closures merge.
+            table = _LINKAGE.sub("linkonce_odr ", line, count=1)
+            self.globals[name] = table.replace("addrspace(1) global", "addrspace(1) constant", 1)

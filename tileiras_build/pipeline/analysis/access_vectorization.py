@@ -1,0 +1,96 @@
+"""How many elements one memory access may move, and which dimensions of a tile stay inside its tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from ...ir.casting import maker, owner, view_type
+from ...ir.dialects.op_definition import TableOperation
+from ..common.llvm_element_types import element_of
+from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
+
+VECTOR_BYTES = 16
+SECTOR_BYTES = 32  # in which memory and L2 are read and written
+WIDE_BYTES = 32  # of a GPU with loads and stores of eight words
+
+
+def memory_order(strides: Sequence[object]) -> list[int]:
+    """Dimensions fastest first: known strides ascending, unknown ones in row-major order after a known unit stride."""
+    rank = len(strides)
+    unit = [dim for dim in range(rank) if strides[dim] == 1]
+    rest = [dim for dim in range(rank - 1, -1, -1) if dim not in unit[-1:]]
+    return unit[-1:] + rest
+
+
+class ViewFacts:
+    """What alignment and bounds allow for tiles of one view."""
+
+    def __init__(self, view: SSAValue, analysis: AxisAnalysis):
+        self.type = view_type(view)
+        self.memref = maker(owner(view).operands[0])
+        memory = self.type.source
+        self.analysis = analysis
+        self.element = element_of(memory.element_type)
+        sizes, strides = self.memref.sizes, self.memref.strides
+        self.sizes = self._divisors(memory.shape, sizes)
+        self.strides = self._divisors(memory.strides, strides)
+        self.order = memory_order([memory.strides[dim] for dim in self.type.dim_map])
+
+    def _divisors(self, static: tuple[int | None, ...], dynamic: Iterable[SSAValue]) -> list[int]:
+        """For each extent the power of two known to divide it."""
+        remaining = iter(dynamic)
+        return [
+            self.analysis(next(remaining)).divisibility if extent is None else power_of_two(extent) for extent in static
+        ]
+
+    def in_bounds(self) -> list[bool]:
+        """For each tile dimension whether tiles end where the tensor ends, so that no tile of the grid sticks out."""
+        kind = self.type.kind.data
+        return [
+            kind == "partition" and self.sizes[source] % tile == 0
+            for source, tile in zip(self.type.dim_map, self.type.tile)
+        ]
+
+    def vector(
+        self, coords: Sequence[SSAValue], in_bounds: list[bool], *, ragged: bool = False, bytes: int = VECTOR_BYTES
+    ) -> int:
+        """Elements per access of at most ``bytes``, along the fastest dimension; 1 where memory is not contiguous there.
+
+        ``ragged``: the access may end inside a vector, so only alignment counts.
+        """
+        if not self.order:
+            return 1
+        fastest = self.order[0]
+        source = self.type.dim_map[fastest]
+        if self.type.source.strides[source] != 1 or self.type.sparse.data == fastest:
+            return 1
+        size, per_byte = self.element.bytes, self.element.per_byte
+        base = self.analysis(self.memref.operands[0]).divisibility // size
+        limit = min(max(bytes // size, 1) * per_byte, self.type.tile[fastest], max(base, 1) * per_byte)
+        start = power_of_two(self.type.steps[fastest]) * self.analysis(coords[fastest]).divisibility
+        limit = min(limit, start, MOST if in_bounds[fastest] or ragged else max(self.sizes[source], per_byte))
+        others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
+        return max(min([limit, *others]), 1)
+
+
+def pointer_vector(op: TableOperation, analysis: AxisAnalysis, bytes: int = VECTOR_BYTES) -> tuple[int, int]:
+    """(elements per access of at most ``bytes``, fastest dimension) of a load or store through a tile of pointers."""
+    value = op.value
+    if not isinstance(value.type, TensorType) or op.mem_semantic != "weak":
+        return 1, -1
+    pointers, element = analysis(op.pointer), element_of(value.type)
+    masks = analysis(op.mask) if op.mask is not None else None
+    best, fastest = 1, len(pointers.contiguity) - 1
+    for dim, run in enumerate(pointers.contiguity):
+        # Along one dimension: in the others an access may begin anywhere in a group.
+        along = tuple(run if other == dim else 1 for other in range(len(pointers.contiguity)))
+        aligned = group_starts(pointers, along, element.bytes) // element.bytes
+        limit = min(run, max(aligned, 1), max(bytes // element.bytes, 1))
+        if masks is not None:
+            limit = min(limit, power_of_two(masks.constancy[dim]))
+        if run > 1 and (limit > best or dim == fastest):
+            best, fastest = max(limit, 1), dim
+    return best, fastest

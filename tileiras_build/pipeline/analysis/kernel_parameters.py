@@ -1,0 +1,450 @@
+"""What a launcher must know of a kernel's parameters, read off the kernel that it launches.
+
+In:    a kernel function of nv_tileaa or nv_tileas operations, its body whole; ``signature``, where its front end says what the
+       source calls its arguments.
+Out:   ``Parameters``: a row per parameter (name, role, argument, axis, element, access, divisor, bounds, value), the arguments
+       that they make up, and the axes of the grid that the kernel asks for. The IR is not changed.
+After: every pass that moves memory accesses. Before: bodies are emitted, which consumes them.
+Sound: what is promised of a parameter is what an assumption at the top of the kernel says of it, or the type of a memory
+       reference made of it: the code relies on no more. An access counts for every parameter that its address may come
+       from; a parameter whose address leaves the analysis (as an integer, or stored) has no access, which forbids nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
+from math import lcm
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...frontend.kernel_signature import Argument, Signature, parse
+from ...ir.casting import given, number_of, numbers_of, string_of
+from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
+from ...ir.dialects.fast_xdsl import item, walk
+from ...ir.dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
+from ...ir.dialects.nv_tileas.types import TmaDescType
+from ...ir.dialects.op_traits import FACTS, Effect
+from ...manifest.manifest_constants import AXES, GRID, LOADED, STORED, UNUSED, UPDATED
+from ..common.llvm_element_types import element_of
+
+# What a kernel does through an address, as one word.
+ACCESSES = {frozenset(): UNUSED, frozenset("r"): LOADED, frozenset("w"): STORED, frozenset("rw"): UPDATED}
+_ESCAPED = "?"
+_ADDRESSES = (PointerType, MemRefType, TiledViewType, TmaDescType)
+_ASSUME, _CAST = ("nv_tileaa.assume", "nv_tileas.assume"), "builtin.unrealized_conversion_cast"
+_MEMREF = ("nv_tileaa.make_memref", "nv_tileas.make_memref")
+_WIDENED = ("arith.extsi", "arith.extui", "arith.index_cast")
+_GRID = ("get_program_id", "get_num_programs")
+# What a kernel that runs several tile programs says of the axes that they ask for; it has the grid's extents as parameters.
+PERSISTENT = "persistent_axes"
+# What leaves a parameter what it is.
+_SAME = frozenset((*_ASSUME, _CAST, *_WIDENED))
+_TO_INTEGER = ("nv_tileaa.ptr_to_int", "nv_tileas.ptr_to_int", "nv_tileaa.bitcast", "nv_tileas.bitcast")
+
+
+@dataclass
+class ParameterFacts:
+    """One parameter. ``divisor`` of a pointer is in bytes; ``value``: the only one that the code is right for."""
+
+    name: str
+    role: str
+    argument: int | None = None
+    axis: int | None = None
+    element: str | None = None
+    access: str | None = None
+    divisor: int = 1
+    minimum: int | None = None
+    maximum: int | None = None
+    value: int | None = None
+
+    def row(self) -> dict[str, int | str]:
+        """What the manifest says of it beside its name and place; what is not known is left out."""
+        optional = {"axis": self.axis, "element": self.element, "access": self.access, "minimum": self.minimum,
+                    "maximum": self.maximum, "value": self.value}  # fmt: skip
+        known = {name: found for name, found in optional.items() if found is not None}
+        divisor = {"divisible_by": self.divisor} if self.divisor > 1 else {}
+        argument = {} if self.argument is None else {"argument": self.argument}
+        return {"role": self.role} | argument | known | divisor
+
+
+@dataclass
+class ViewFacts:
+    """What a kernel takes a pointer for: numbers are static, None is known at run time only."""
+
+    extents: list[int | None]
+    strides: list[int | None]
+
+
+@dataclass
+class Parameters:
+    """Parameters in order; ``arguments`` are what a caller passes; ``views`` by the number of a pointer that is no array."""
+
+    rows: list[ParameterFacts]
+    arguments: list[Argument]
+    axes: list[int]
+    grid: tuple[str, ...] = ()
+    views: dict[int, ViewFacts] = field(default_factory=dict)
+
+    @property
+    def extents(self) -> int:
+        """How many parameters, behind those of the program, are extents of the grid."""
+        return sum(row.role == GRID for row in self.rows)
+
+    def argument_of(self, parameter: int) -> Argument:
+        """The argument that a parameter is of."""
+        return self.arguments[given(self.rows[parameter].argument)]
+
+    def argument_rows(self) -> list[dict[str, Any]]:
+        """The arguments as the manifest lists them."""
+        made, index = [], 0
+        for argument in self.arguments:
+            kind = self.rows[index].role if argument.rank is None else "array"
+            more: dict[str, Any] = {} if argument.rank is None else {"rank": argument.rank}
+            more |= {"view": asdict(self.views[index])} if index in self.views else {}
+            made.append({"name": argument.name, "kind": kind, "param": index} | more)
+            index += argument.parameters
+        return made
+
+
+def describe(function: Operation, entry: str) -> Parameters:
+    """The facts of the parameters of kernel ``entry``."""
+    body = _Body(function)
+    found = parse(string_of(function, "signature")) if "signature" in function.attributes else None
+    if found is not None and not _agrees(found, body):
+        found = None
+    arguments = list(found.arguments) if found is not None else _guessed(body, entry)
+    rows = [*_rows(arguments, body), *(ParameterFacts(f"grid_{axis}", GRID, axis=axis) for axis in range(body.extents))]
+    _add_promises(rows, body)
+    made = Parameters(rows, arguments, body.axes, found.grid if found is not None else ())
+    _add_views(made, body)
+    return made
+
+
+# ---- the body --------------------------------------------------------------------------------------
+class _Body:
+    """A kernel's body: which parameter a value is, and what is done through addresses."""
+
+    def __init__(self, function: Operation):
+        self.function, self.block = function, function.regions[0].blocks[0]
+        self.extents = AXES if PERSISTENT in function.attributes else 0
+        self.inner = [op for op in walk(function) if op is not function]
+        own = self.block.args[: len(self.block.args) - self.extents]
+        self.origin: dict[SSAValue, int] = {argument: index for index, argument in enumerate(own)}
+        self.types = [argument.type for argument in own]
+        for op in self.inner:
+            self._follow(op)
+
+    def _follow(self, op: Operation) -> None:
+        """A parameter stays itself under casts and assumptions."""
+        if op.name in _SAME and len(op._operands) == 1 and item(op._operands, 0) in self.origin:
+            [result] = op.results
+            self.origin[result] = index = self.origin[item(op._operands, 0)]
+            if op.name == _CAST:
+                self.types[index] = result.type
+
+    @property
+    def pointers(self) -> list[int]:
+        return [index for index, type in enumerate(self.types) if isinstance(type, PointerType)]
+
+    @cached_property
+    def memrefs(self) -> list[Operation]:
+        """Memory references that begin where a parameter points to."""
+        return [op for op in self.inner if op.name in _MEMREF and op.operands[0] in self.origin]
+
+    @cached_property
+    def used(self) -> set[int]:
+        """Parameters that are more than assumed something of."""
+        return {
+            self.origin[value]
+            for op in self.inner
+            if op.name not in (*_ASSUME, _CAST)
+            for value in op.operands
+            if value in self.origin
+        }
+
+    @property
+    def axes(self) -> list[int]:
+        """The axes of the grid that the kernel asks its place or the extent of."""
+        if self.extents:
+            return list(numbers_of(self.function, PERSISTENT))
+        return sorted({number_of(op, "axis") for op in self.inner if op.name.partition(".")[2] in _GRID})
+
+    @cached_property
+    def accesses(self) -> dict[int, set[str]]:
+        return _accesses(self)
+
+
+def _is_address(type: Attribute) -> bool:
+    return _are_addresses((type.element_type if type.__class__ is TensorType else type).__class__)
+
+
+@cache
+def _are_addresses(kind: type[Attribute]) -> bool:
+    """Asked for every value of a kernel; xDSL's classes are abstract, and so isinstance takes ten times as long."""
+    return issubclass(kind, _ADDRESSES)
+
+
+# ---- arguments -------------------------------------------------------------------------------------
+def _agrees(signature: Signature, body: _Body) -> bool:
+    """Whether a note is about this kernel: as many parameters, pointers where its arrays begin, and none inside of them."""
+    if signature.parameters != len(body.types):
+        return False
+    arrays: set[int] = set()
+    others: set[int] = set()
+    index = 0
+    for argument in signature.arguments:
+        (others if argument.rank is None else arrays).add(index)
+        index += argument.parameters
+    return arrays <= set(body.pointers) <= arrays | others
+
+
+def _guessed(body: _Body, entry: str) -> list[Argument]:
+    """Without a note: pointers that cuTile's convention can be told of are arrays, all else stands for itself."""
+    ranks = (
+        {}
+        if entry.startswith("_Z")
+        else {int(body.origin[op.operands[0]]): len(_memref(op).shape) for op in body.memrefs}
+    )
+    found, index = [], 0
+    while index < len(body.types):
+        rank = ranks.get(index)
+        grouped = rank is not None and _has_convention(body, index, rank)
+        found.append(Argument(f"arg{index}", rank if grouped else None))
+        index += found[-1].parameters
+    return found
+
+
+def _has_convention(body: _Body, pointer: int, rank: int) -> bool:
+    """Whether lengths, then strides follow the pointer, each only where the memory references have it or nowhere."""
+    own = [op for op in body.memrefs if body.origin[op.operands[0]] == pointer]
+    places = set(range(pointer + 1, pointer + 1 + 2 * rank))
+    if places and max(places) >= len(body.types) or places & set(body.pointers):
+        return False
+    if any(len(_memref(op).shape) != rank for op in own):
+        return False
+    asked = [(value, place) for op in own for value, place in _dynamic(op, pointer, rank)]
+    if any(body.origin.get(value) != place for value, place in asked):
+        return False
+    named = {place for _, place in asked}
+    return bool(named & places) and not (places - named) & body.used
+
+
+def _dynamic(op: Operation, pointer: int, rank: int) -> Iterator[tuple[SSAValue, int]]:
+    """Each operand of a memory reference with the parameter that it is by cuTile's convention."""
+    type, operands = _memref(op), iter(op.operands[1:])
+    for first, extents in ((pointer + 1, type.shape), (pointer + 1 + rank, type.strides)):
+        for dim, extent in enumerate(extents):
+            if extent is None:
+                yield next(operands), first + dim
+
+
+def _memref(op: Operation) -> MemRefType:
+    [result] = op.results
+    assert isinstance(result.type, MemRefType)
+    return result.type
+
+
+def _rows(arguments: Sequence[Argument], body: _Body) -> Iterator[ParameterFacts]:
+    index = 0
+    for number, argument in enumerate(arguments):
+        type = body.types[index]
+        first = ParameterFacts(argument.name, "pointer" if isinstance(type, PointerType) else "scalar", number)
+        if isinstance(type, PointerType):
+            first.element = element_of(type.pointee).name
+            first.access = _access(body.accesses[index])
+        yield first
+        for role in ("shape", "stride") if argument.rank else ():
+            for axis in range(argument.rank or 0):
+                value = 1 if role == "stride" and axis == argument.unit_axis else None
+                yield ParameterFacts(f"{argument.name}_{role}_{axis}", role, number, axis, value=value)
+        index += argument.parameters
+
+
+def _access(found: set[str]) -> str | None:
+    return None if _ESCAPED in found else ACCESSES[frozenset(found)]
+
+
+# ---- promises --------------------------------------------------------------------------------------
+def _add_promises(rows: list[ParameterFacts], body: _Body) -> None:
+    for op in body.block.ops:
+        if op.name in _ASSUME and op.operands[0] in body.origin:
+            _add_assumption(rows[body.origin[op.operands[0]]], op.attributes["predicate"])
+    for op in body.memrefs:
+        _add_static(rows, body, op)
+
+
+def _add_assumption(row: ParameterFacts, predicate: Attribute) -> None:
+    if isinstance(predicate, DivByAttr) and predicate.every is None:
+        row.divisor = lcm(row.divisor, predicate.divisor)
+    elif isinstance(predicate, BoundedAttr):
+        row.minimum = max((bound for bound in (row.minimum, predicate.lb) if bound is not None), default=None)
+        row.maximum = min((bound for bound in (row.maximum, predicate.ub) if bound is not None), default=None)
+
+
+def _add_static(rows: list[ParameterFacts], body: _Body, op: Operation) -> None:
+    """Lengths and strides that a memory reference over a whole array has by its type."""
+    type, pointer = _memref(op), body.origin[op.operands[0]]
+    rank = len(type.shape)
+    parts = [row for row in rows if row.argument == rows[pointer].argument and row.axis is not None]
+    axes = _axes(op, body, pointer, rank)
+    if len(parts) != 2 * rank or axes is None:
+        return
+    for role, extents in (("shape", type.shape), ("stride", type.strides)):
+        for axis, extent in zip(axes, extents):
+            if extent is not None:
+                rows[pointer + 1 + axis + rank * (role == "stride")].value = extent
+
+
+def _axes(op: Operation, body: _Body, pointer: int, rank: int) -> list[int] | None:
+    """Which axis of the array each dimension is; None where the reference is to something else than the whole array."""
+    type, operands = _memref(op), iter(op.operands[1:])
+    axes: list[int | None] = []
+    for extent in type.shape:
+        place = None if extent is not None else body.origin.get(next(operands), -1) - pointer - 1
+        if place is not None and not 0 <= place < rank:
+            return None
+        axes.append(place)
+    for dim, stride in enumerate(type.strides):
+        if stride is None:
+            place = body.origin.get(next(operands), -1) - pointer - 1 - rank
+            if not 0 <= place < rank or axes[dim] not in (None, place):
+                return None
+            axes[dim] = place
+    missing = [axis for axis in range(rank) if axis not in axes]
+    if len(missing) != axes.count(None):
+        return None
+    return [missing.pop(0) if axis is None else axis for axis in axes]
+
+
+def _add_views(made: Parameters, body: _Body) -> None:
+    """What the kernel takes plain pointers for, where it does so in one way."""
+    known: defaultdict[int, list[MemRefType]] = defaultdict(list)
+    for op in body.memrefs:
+        pointer = body.origin[op.operands[0]]
+        if made.argument_of(pointer).rank is None and _memref(op) not in known[pointer]:
+            known[pointer].append(_memref(op))
+    for pointer, types in known.items():
+        if len(types) == 1:
+            made.views[pointer] = ViewFacts(list(types[0].shape), list(types[0].strides))
+
+
+# ---- accesses --------------------------------------------------------------------------------------
+def _accesses(body: _Body) -> dict[int, set[str]]:
+    """For each pointer what is done through it: reads (r), writes (w), or what nobody can follow (?)."""
+    roots = _Roots(body)
+    found: dict[int, set[str]] = {pointer: set() for pointer in body.pointers}
+    for op in body.inner:
+        for value, done in _touched(op):
+            for pointer in roots.of(value):
+                found[pointer] |= done
+    return found
+
+
+_NOTHING, _GIVEN_AWAY = frozenset[str](), frozenset((_ESCAPED,))
+
+
+def _touched(op: Operation) -> Iterator[tuple[SSAValue, frozenset[str]]]:
+    """The addresses among an operation's operands that it accesses memory by, or gives away."""
+    known = FACTS.get(op.name)  # what has none has no conversion either, and is refused by name when it is met there
+    done = _NOTHING if known is None else _done(known.effect)
+    if done:
+        address, *others = op._operands
+        yield address, done
+        yield from ((value, _GIVEN_AWAY) for value in others if _is_stored_address(value))
+    elif op.name in _TO_INTEGER and _is_address(op.operands[0].type):
+        yield op.operands[0], _GIVEN_AWAY
+
+
+@cache
+def _done(effect: Effect) -> frozenset[str]:
+    """What an operation of an effect does through its address."""
+    if not effect & (Effect.READ | Effect.WRITE | Effect.COPY):
+        return _NOTHING
+    writes = bool(effect & Effect.WRITE)
+    reads = bool(effect & Effect.READ) or not writes
+    return frozenset(name for name, does in (("r", reads), ("w", writes)) if does)
+
+
+def _is_stored_address(value: SSAValue) -> bool:
+    return _is_address(value.type) and not isinstance(value.type, TmaDescType)
+
+
+class _Roots:
+    """The pointers among the parameters that each address may come from."""
+
+    def __init__(self, body: _Body):
+        self.known: dict[SSAValue, frozenset[int]] = {
+            value: frozenset([index]) for value, index in body.origin.items() if _is_address(value.type)
+        }
+        # The others give no address, and end no region.
+        flowing = [op for op in body.inner if op.regions or not op.results or any(map(_gives_address, op.results))]
+        self.changed = True
+        while self.changed:  # loops carry addresses round
+            self.changed = False
+            for op in flowing:
+                self._flow(op)
+
+    def of(self, value: SSAValue) -> frozenset[int]:
+        return self.known.get(value, frozenset())
+
+    def _flow(self, op: Operation) -> None:
+        if op.regions:
+            for block in _blocks(op):
+                self._enter(op.operands, block.args)
+            return
+        if op.results:
+            self._join(op.operands, op.results)
+            return
+        if _leaves(op):
+            self._leave(op)
+
+    def _leave(self, op: Operation) -> None:
+        """The values that end a region are what its loop or choice gives, and what the next round of a loop begins with."""
+        around = op.parent_op()
+        while around is not None and around.parent_op() is not None and _is_passed(op, around):
+            around = around.parent_op()
+        if around is None or not around.regions:
+            return
+        self._enter(op.operands, around.results)
+        for block in _blocks(around):
+            self._enter(op.operands, block.args)
+
+    def _enter(self, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
+        """Values go into as many targets, the last into the last; where there are fewer, each may go anywhere."""
+        if len(values) < len(targets) and not (values and len(targets) - len(values) == 1):
+            self._join(values, targets)
+            return
+        for value, target in zip(reversed(values), reversed(targets)):
+            self._join([value], [target])
+
+    def _join(self, values: Iterable[SSAValue], targets: Iterable[SSAValue]) -> None:
+        addresses = [target for target in targets if _is_address(target.type)]
+        if not addresses:
+            return
+        roots = frozenset().union(*(self.of(value) for value in values))
+        for target in addresses:
+            if not roots <= self.of(target):
+                self.known[target] = self.of(target) | roots
+                self.changed = True
+
+
+def _gives_address(value: SSAValue) -> bool:
+    return _is_address(value.type)
+
+
+def _leaves(op: Operation) -> bool:
+    return op.name.partition(".")[2] in ("break", "continue", "yield")
+
+
+def _is_passed(op: Operation, around: Operation) -> bool:
+    """Whether a break or continue goes through ``around``, which is a choice and no loop."""
+    return op.name.partition(".")[2] in ("break", "continue") and around.name.partition(".")[2] == "if"
+
+
+def _blocks(op: Operation) -> Iterator[Block]:
+    return (block for region in op.regions for block in region.blocks)

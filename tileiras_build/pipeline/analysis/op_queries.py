@@ -1,0 +1,55 @@
+"""What passes ask of values and of operations in general."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import Pure
+
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_traits import Layouts, facts_of, is_return
+
+DIVISIONS = frozenset(f"arith.{name}" for name in "divui divsi remui remsi ceildivui ceildivsi floordivsi".split())
+ASSERTIONS = frozenset(("nv_tileaa.assert", "nv_tileas.assert"))
+SHIFTS = frozenset(f"arith.{name}" for name in ("shli", "shrui", "shrsi"))
+ELEMENTWISE, FREE, SHAPE, POINTER = Layouts.ELEMENTWISE, Layouts.FREE, Layouts.SHAPE, Layouts.POINTER
+
+
+def kind_of(op: Operation) -> Layouts:
+    """How layouts pass through an operation."""
+    return facts_of(op).layouts
+
+
+def is_tile(value: SSAValue) -> bool:
+    # The class of tiles has no others below it: isinstance asks ABC of each that is of another one.
+    return value._type.__class__ is TensorType
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an operation has no effect but its results."""
+    return any(isinstance(trait, Pure) for trait in op.traits.traits)
+
+
+def may_divide_by_zero(op: Operation) -> bool:
+    """Whether an operation divides integers by what may be 0, or -1, of which LLVM takes what it likes to follow.
+
+    Computed where the program has ended, it would tell LLVM that the program does not end there.
+    """
+    if op.name not in DIVISIONS:
+        return False
+    divisor = op.operands[1].owner
+    if not isinstance(divisor, Operation) or divisor.name != "arith.constant":
+        return True
+    value = divisor.properties["value"]
+    return not isinstance(value, IntegerAttr) or value.value.data in (0, -1)
+
+
+def may_end(op: Operation) -> bool:
+    """Whether a program may end inside an operation: at a return, or at an assertion."""
+    return any(is_return(inner) or inner.name in ASSERTIONS for inner in walk(op))
+
+
+def tiles(values: Iterable[SSAValue]) -> list[SSAValue]:
+    return [value for value in values if is_tile(value)]

@@ -1,0 +1,272 @@
+"""Which tiles of a kernel follow, element for element, when one of them is divided over the CTAs of a cluster.
+
+Each CTA holds one of ``ctas`` equal parts of a tile along one of its dimensions: CTA number r the r-th part. A tile that
+nothing divides is whole in every CTA. RULES says, for an operation with one divided tile, how all its tiles must lie so
+that each CTA computes its part of the results from its parts of the operands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...ir.casting import expect, owner, parent, row, tile_type
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import (
+    Layouts,
+    facts_of,
+    is_break,
+    is_choice,
+    is_continue,
+    is_counted_loop,
+    is_leave,
+    is_loop,
+    is_yield,
+)
+from ..common.cse import is_pure
+from .op_queries import is_tile, tiles
+
+# Operations whose tiles lie alike, element by element.
+ONE_LAYOUT = (Layouts.ELEMENTWISE, Layouts.POINTER, Layouts.FREE)
+VIEW_ACCESSES = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw")
+
+# Where a tile is divided: a dimension, or None where every CTA has all of it. The tiles of one operation, each with that.
+Parts = list[tuple[SSAValue, int | None]]
+Rule = Callable[[TableOperation, SSAValue, int, int], Parts | None]
+
+
+class Undivided(Exception):
+    """A tile cannot be divided as asked."""
+
+
+class Division:
+    """The tiles that are divided so far. ``divide`` adds one and all that follow from it, or raises Undivided."""
+
+    def __init__(self, ctas: int):
+        self.ctas = ctas
+        self.dims: dict[SSAValue, int] = {}
+        self.whole: set[SSAValue] = set()
+        # The operations that compute parts of their results.
+        self.operations: set[Operation] = set()
+        # Operands of which a part is computed anew, by the operation that reads them and the position there.
+        self.remade: dict[tuple[Operation, int], int] = {}
+
+    def copy(self) -> Division:
+        """The same division, to be continued independently."""
+        made = Division(self.ctas)
+        made.dims, made.whole = dict(self.dims), set(self.whole)
+        made.operations, made.remade = set(self.operations), dict(self.remade)
+        return made
+
+    def divide(self, op: Operation, value: SSAValue, dim: int) -> None:
+        """Divide ``value``, a tile of ``op``, along ``dim``."""
+        pending = [(op, value, dim)]
+        while pending:
+            op, value, dim = pending.pop()
+            parts = relate(op, value, dim, self.ctas)
+            if parts is None:
+                raise Undivided(f"{op.name} needs whole tiles")
+            self.operations.add(op)
+            for part, where in parts:
+                pending += self._note(op, part, where)
+
+    def _note(self, op: Operation, value: SSAValue, dim: int | None) -> list[tuple[Operation, SSAValue, int]]:
+        """What follows from where a tile of ``op`` is divided, if that was not known."""
+        if is_remakable(value):
+            self._remake(op, value, dim)
+            return []
+        if dim is None:
+            self.whole.add(value)
+        known = dim is None or value in self.dims
+        if dim is not None and self.dims.setdefault(value, dim) != dim:
+            raise Undivided("a tile would be divided along two dimensions")
+        if value in self.whole and value in self.dims:
+            raise Undivided("a tile would be both divided and whole")
+        return [] if known or dim is None else [(user, value, dim) for user in _around(value)]
+
+    def _remake(self, op: Operation, value: SSAValue, dim: int | None) -> None:
+        if dim is None:
+            return
+        check_remakable(value, dim, self.ctas)
+        for use in value.uses:
+            if _holder(use.operation) is op:
+                self.remade[use.operation, use.index] = dim
+
+
+def _around(value: SSAValue) -> Iterator[Operation]:
+    """The operations that make or use a tile; of a tile that a region carries, the one with the region."""
+    yield expect(Operation, value.owner.parent_op()) if isinstance(value.owner, Block) else value.owner
+    for use in value.uses:
+        yield _holder(use.operation)
+
+
+def _holder(op: Operation) -> Operation:
+    return target_of(op) if is_leave(op) else op
+
+
+# ---- tiles that are computed again ---------------------------------------------------------------
+def is_remakable(value: SSAValue) -> bool:
+    """Whether a tile follows from scalars alone, so that any part of it can be computed anew."""
+    op = value.owner
+    if isinstance(op, Block) or not is_pure(op):
+        return False
+    return all(is_remakable(operand) for operand in tiles(op.operands))
+
+
+def check_remakable(value: SSAValue, dim: int, ctas: int) -> None:
+    """Raise Undivided if a part of such a tile cannot be computed anew."""
+    op = owner(value)
+    parts = relate(op, value, dim, ctas)
+    if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], shape_of(value))):
+        raise Undivided(f"{op.name} needs whole tiles")
+    for operand, where in parts:
+        if where is not None and operand in op.operands:
+            check_remakable(operand, where, ctas)
+
+
+def _is_splat(value: Attribute, shape: tuple[int, ...]) -> bool:
+    """Whether the elements of a constant tile are the same, byte for byte."""
+    data, count = expect(DenseIntOrFPElementsAttr, value).data.data, prod(shape)
+    return data == data[: len(data) // count] * count
+
+
+# ---- the rules -----------------------------------------------------------------------------------
+def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """How the tiles of ``op`` lie when its tile ``value`` is divided along ``dim``; None where there is no way."""
+    if shape_of(value)[dim] % ctas:
+        return None
+    if (rule := RULES.get(op.name)) is not None:
+        return rule(row(op), value, dim, ctas)
+    return _same(op, value, dim, ctas) if facts_of(op).layouts in ONE_LAYOUT else None
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    return tuple(tile_type(value).get_shape())
+
+
+def _refuse(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> None:
+    return None
+
+
+def _same(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Tiles of one shape, element by element."""
+    every = tiles((*op.operands, *op.results))
+    return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]
+
+
+def _broadcast(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+    whole = shape_of(op.source)[dim] != shape_of(op.result)[dim]
+    return [(op.source, None if whole else dim), (op.result, dim)]
+
+
+def _view(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Equal parts of a dimension are equal parts of any other that the same elements come before."""
+    other = op.result if value is op.source else op.source
+    before = prod(shape_of(value)[:dim])
+    shape = shape_of(other)
+    found = [d for d, size in enumerate(shape) if prod(shape[:d]) == before and size % ctas == 0]
+    return [(value, dim), (other, found[-1])] if found else None
+
+
+def _permute(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+    order = list(op.permutation)
+    source = dim if value is op.source else order[dim]
+    return [(op.source, source), (op.result, order.index(source))]
+
+
+def _reduce(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    axis = op.axis
+    source = dim + (dim >= axis) if value in op.results else dim
+    if source == axis:
+        return None
+    return [(tile, source) for tile in op.sources] + [(tile, source - (source > axis)) for tile in tiles(op.results)]
+
+
+def _scan(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    return None if dim == op.axis else _same(op, value, dim, ctas)
+
+
+def _dot(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Rows of the result follow from rows of the left operand, columns from columns of the right one."""
+    row = len(shape_of(value)) - 2
+    if dim == (row + 1 if value in (op.lhs, op.lhs_scale) else row if value in (op.rhs, op.rhs_scale) else None):
+        return None
+    left = None if dim == row + 1 else dim
+    right = None if dim == row else dim
+    scales = [] if op.lhs_scale is None else [(op.lhs_scale, left), (op.rhs_scale, right)]
+    return [(op.lhs, left), (op.rhs, right), *scales, (op.acc, dim), (op.result, dim)]
+
+
+def _view_access(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Only views whose tiles start at multiples of a part, or wherever the program says."""
+    view, tile = op.view.type, op.value
+    sparse = [coord for coord in op.coords if is_tile(coord)]
+    if view.kind.data == "gather":
+        where = dim if value is tile else view.sparse.data
+        return [(tile, where)] + [(coord, 0 if where == view.sparse.data else None) for coord in sparse]
+    part = view.tile[dim] // ctas
+    return None if sparse or view.steps[dim] % part else [(tile, dim)]
+
+
+def _reinterpret(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    fits = all(shape_of(tile)[0] % ctas == 0 for tile in (op.source, op.result))
+    return [(op.source, 0), (op.result, 0)] if fits else None
+
+
+def _assert(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+    return [(op.condition, dim)]
+
+
+# ---- control flow --------------------------------------------------------------------------------
+def target_of(op: Operation) -> Operation:
+    """The operation whose region a terminator ends, or which it leaves or repeats."""
+    around = parent(op)
+    while not is_yield(op) and not is_loop(around):
+        around = parent(around)
+    return around
+
+
+def carried(op: TableOperation) -> list[list[SSAValue]]:
+    """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
+    ends = [end for end in walk(op) if is_leave(end) and target_of(end) is op]
+    if is_choice(op):
+        return _columns(op.results, [end.operands for end in ends])
+    again, left = ([end.operands for end in ends if leaves(end)] for leaves in (is_continue, is_break))
+    args = op.regions[0].blocks[0].args
+    if is_counted_loop(op):
+        return _columns(op.results, [op.initial, args[1:], *again, *left])
+    return [*_columns(args, [op.initial, *again]), *_columns(op.results, left)]
+
+
+def _columns(first: Iterable[SSAValue], rows: Sequence[Sequence[SSAValue]]) -> list[list[SSAValue]]:
+    return [[value, *(row[index] for row in rows)] for index, value in enumerate(first)]
+
+
+def _carry(op: TableOperation, value: SSAValue, dim: int, ctas: int) -> Parts:
+    return [(other, dim) for group in carried(op) if value in group for other in group]
+
+
+RULES: dict[str, Rule] = {
+    "nv_tileaa.func": _refuse,
+    "nv_tileas.broadcast": _broadcast,
+    "nv_tileas.view": _view,
+    "nv_tileas.permute": _permute,
+    "nv_tileas.reduce": _reduce,
+    "nv_tileas.scan": _scan,
+    "nv_tileas.dot": _dot,
+    "nv_tileas.reinterpret": _reinterpret,
+    "nv_tileas.assert": _assert,
+    **dict.fromkeys(VIEW_ACCESSES, _view_access),
+    **dict.fromkeys((f"nv_tileas.{name}" for name in ("for", "loop", "if")), _carry),
+}
+
+
+def part_type(type: TensorType, dim: int, ctas: int) -> TensorType:
+    """The type of one CTA's part of a tile."""
+    shape = list(type.get_shape())
+    shape[dim] //= ctas
+    return TensorType(type.element_type, shape)

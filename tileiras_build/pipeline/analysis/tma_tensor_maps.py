@@ -1,0 +1,199 @@
+"""Which tiled loads and stores TMA can make, and the tensor map that each needs.
+
+A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be parameters of
+the kernel or constants (design, section 5). TMA wants a base of 16-byte alignment and strides that are multiples of 16
+bytes (PTX ISA 9.0, section 5.5.8, "Tensor-map"): the assumptions of the module must say so.
+
+A map of tf32 elements makes TMA round the f32 that it reads to tf32, to nearest even; infinities and NaNs stay as they
+are. NVIDIA's tileiras 13.5 makes such a map exactly where Tile IR converts what it loads; Triton documents and tests the
+rounding on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ...ir.casting import given, owner
+from ...ir.dialects.fast_xdsl import text_of
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_entry
+from ...ir.layouts import SharedLayout
+from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
+from ...ir.layouts.shared_layout import VECTOR_BYTES
+from ...target.element_types import ELEMENT_TYPES
+from ..common.llvm_element_types import element_of
+from .access_vectorization import ViewFacts
+from .axis_info import AxisAnalysis
+from .view_chains import rounds_to_tf32
+
+TMA_ALIGNMENT = 16
+MOST_RANK, MOST_BOX = 5, 256
+MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
+# Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
+LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
+# Element types as tensor maps name them; booleans and packed types have no row.
+MAP_ELEMENTS = {name: row.tma for name, row in ELEMENT_TYPES.items() if row.tma is not None}
+LOAD = "nv_tileas.tiled_load"
+# What the host computes a number from (``host_value``), and what a manifest says of a tensor map.
+HostNumber = dict[str, int] | int | None
+MapEntry = dict[str, HostNumber | str | list[HostNumber] | list[int]]
+PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
+
+
+def host_value(value: SSAValue) -> HostNumber:
+    """What the host computes a scalar from: ``{"param": i}``, also shifted to the right (``over``), or a constant; None
+    where only the kernel knows it.
+    """
+    shifted = 0
+    while not isinstance(value, BlockArgument):
+        op = owner(value)
+        if op.name == "arith.shrsi" and isinstance(bits := host_value(op.operands[1]), int):
+            shifted, value = shifted + bits, op.operands[0]
+            continue
+        if op.name == "arith.constant":
+            constant = op.properties["value"]
+            return constant.value.data >> shifted if isinstance(constant, IntegerAttr) else None
+        if op.name not in PASSED:
+            return None
+        value = op.operands[0]
+    parent = value.block.parent_op()
+    is_parameter = parent is not None and is_entry(parent)
+    if not is_parameter:
+        return None
+    return {"param": value.index} | ({"over": 1 << shifted} if shifted else {})
+
+
+@dataclass(frozen=True)
+class MapBox:
+    """The part of a tensor map that the compiler chooses. ``dims``: dimensions of the memory reference, fastest first;
+    ``box``: extents along them; ``swizzle``: its name in the manifest; ``rounds``: f32 becomes tf32 on the way."""
+
+    dims: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: str
+    rounds: bool
+
+    def placed(self, placement: SharedLayout) -> TensorBox:
+        """The box of tiles that lie so."""
+        return TensorBox(self.dims, self.box, self.swizzle, self.rounds, placement)
+
+
+@dataclass(frozen=True)
+class TensorBox(MapBox):
+    """``placement``: where a tile lies in shared memory, boxes one after the other."""
+
+    placement: SharedLayout
+
+    @property
+    def tile_bytes(self) -> int:
+        return self.placement.size_bytes
+
+    @property
+    def elements(self) -> int:
+        """Elements of one box."""
+        return prod(self.box)
+
+
+def tensor_box(access: TableOperation, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
+    """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` makes an operand, or of a ``tiled_store``;
+    None where it cannot."""
+    view = access.view.type
+    element = element_of(access.value.type)
+    if (
+        view.kind.data == "gather"
+        or element.name not in MAP_ELEMENTS
+        or text_of(view.source.element_type) != element.name
+    ):
+        return None
+    if not 1 <= len(view.tile) <= MOST_RANK or sorted(view.dim_map) != list(range(len(view.source.shape))):
+        return None
+    if access.name == LOAD and view.padding.data not in ("none", "zero"):
+        return None
+    facts = ViewFacts(access.view, analysis)
+    if not _is_aligned(facts) or not _is_on_host(facts):
+        return None
+    swizzle = access.swizzle if access.name == LOAD else None
+    box = _box(facts, element.bytes, swizzle)
+    return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
+
+
+def wide_box(load: TableOperation, box: TensorBox) -> TensorBox | None:
+    """The same box with chunks of 32 bytes swizzled; None where its lines are too short."""
+    if box.swizzle != f"{LONGEST_LINE}B":
+        return None
+    order = [load.view.type.dim_map.index(dim) for dim in box.dims]
+    placement = SharedLayout.boxed(load.view.type.tile, order, box.placement.element_bits, LONGEST_LINE, WIDE_CHUNK)
+    return replace(box, swizzle=WIDE, placement=placement)
+
+
+def misalignments(facts: ViewFacts) -> Iterator[tuple[str, int]]:
+    """(what, bytes that it is known to be a multiple of) for the address and each stride that TMA cannot rely on."""
+    base = facts.analysis(facts.memref.base).divisibility
+    if base % TMA_ALIGNMENT:
+        yield "the address", base
+    fastest = facts.type.dim_map[facts.order[0]] if facts.order else None
+    for dim, stride in enumerate(facts.strides):
+        bytes = stride * facts.element.bytes // facts.element.per_byte
+        if dim != fastest and bytes % TMA_ALIGNMENT:
+            yield f"the stride of dimension {dim}", bytes
+
+
+def _is_aligned(facts: ViewFacts) -> bool:
+    fastest = facts.type.dim_map[facts.order[0]]
+    return facts.type.source.strides[fastest] == 1 and not any(misalignments(facts))
+
+
+def _is_on_host(facts: ViewFacts) -> bool:
+    """Extents must fit the 32-bit coordinates of TMA, too."""
+    values = [facts.memref.base, *facts.memref.sizes, *facts.memref.strides]
+    narrow = all(element_of(size.type).bits <= 32 for size in facts.memref.sizes)
+    known = all(0 < size < 1 << 31 for size in facts.type.source.shape if size is not None)
+    return narrow and known and all(host_value(value) is not None for value in values)
+
+
+def _box(facts: ViewFacts, bytes: int, swizzle: str | None) -> TensorBox | None:
+    tile, order = facts.type.tile, facts.order
+    line = min(LONGEST_LINE, tile[order[0]] * bytes)
+    size = bytes
+    for extent in tile:
+        size *= extent
+    if line < SHORTEST_LINE or size % (line * PATTERN_LINES) or any(tile[dim] > MOST_BOX for dim in order[1:]):
+        return None
+    swizzle = swizzle or f"{line}B"
+    placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
+    box = (line // bytes, *(tile[dim] for dim in order[1:]))
+    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, False, placement)
+
+
+def map_entry(memref: TableOperation, box: MapBox, parameter: int) -> MapEntry:
+    """The manifest's entry of a tensor map (``pipeline/launch_manifest_json.py``)."""
+    type = memref.result.type
+    element = element_of(type.element_type)
+    sizes, strides = _merged(type.shape, memref.sizes), _merged(type.strides, memref.strides)
+    return {
+        "param": parameter,
+        "element": "tf32" if box.rounds else MAP_ELEMENTS[element.name],
+        "base": host_value(memref.base),
+        "shape": [sizes[dim] for dim in box.dims],
+        "strides": [_times(strides[dim], element.bytes) for dim in box.dims[1:]],
+        "box": list(box.box),
+        "element_strides": [1] * len(box.dims),
+        "swizzle": box.swizzle,
+        "interleave": "none",
+        "fill": "zero",
+        "l2_promotion": "128B",
+    }
+
+
+def _merged(static: tuple[int | None, ...], dynamic: Sequence[SSAValue]) -> list[HostNumber]:
+    remaining = iter(dynamic)
+    return [host_value(next(remaining)) if extent is None else extent for extent in static]
+
+
+def _times(value: HostNumber, factor: int) -> HostNumber:
+    return value * factor if isinstance(value, int) else {**given(value), "times": factor}

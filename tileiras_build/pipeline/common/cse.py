@@ -1,0 +1,98 @@
+"""Remove pure operations that are unused or equal to an earlier one.
+
+In:    any module.
+Out:   the same program; no pure operation is unused, none repeats one that dominates it.
+After: anything. Before: anything.
+Sound: only operations with the Pure trait and no regions are merged, and only with one of an enclosing block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.traits import IsTerminator, Pure
+
+from ...ir.dialects.fast_xdsl import block_operations, erase, replace_uses
+from ..job import Job
+from ..pass_manager import EdgePass
+
+
+class EliminateCommon(EdgePass):
+    """Common subexpression and dead code elimination."""
+
+    name = "eliminate-common"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for block in (block for region in module.regions for block in region.blocks):
+            merge(block)
+            remove_unused(block)
+
+
+# Pure in xDSL's arith and math too, but asking an operation for a trait is slow: ask each class once.
+_PURE: dict[type[Operation], bool] = {}
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether the operation may be removed when unused and merged when repeated."""
+    kind = type(op)
+    if (known := _PURE.get(kind)) is None:
+        pure = op.has_trait(Pure) and not op.has_trait(IsTerminator)  # scf.yield is both
+        known = _PURE[kind] = pure or op.name.startswith(("arith.", "math."))
+    return known and not op.regions
+
+
+def _place(op: Operation) -> tuple:
+    """What equal operations have in common. Hashing attributes is slow: the operands tell nearly all apart."""
+    if op._operands:
+        return op.__class__, *map(id, op._operands)
+    described = (*op.properties.items(), *_marks(op).items())
+    return op.__class__, *described, *[result._type for result in op.results]
+
+
+def _are_equal(a: Operation, b: Operation) -> bool:
+    """Whether two operations of one place compute the same, wherever they stand in the source."""
+    types = all([x._type == y._type for x, y in zip(a.results, b.results, strict=True)])
+    return types and a.properties == b.properties and _marks(a) == _marks(b)
+
+
+def _marks(op: Operation) -> dict[str, Attribute]:
+    return {name: value for name, value in op.attributes.items() if name != "loc"} if op.attributes else op.attributes
+
+
+def merge(block: Block, mergeable: Callable[[Operation], bool] = is_pure) -> None:
+    """Merge the ``mergeable`` operations of a block, at any depth, that repeat an earlier one in their scope."""
+    _merge(block, {}, mergeable)
+
+
+def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callable[[Operation], bool]) -> None:
+    """``known``: what is in scope, by place; it is the same again afterwards."""
+    added = []
+    for op in block_operations(block):
+        if not mergeable(op):
+            for region in op.regions:
+                for inner in region.blocks:
+                    _merge(inner, known, mergeable)
+            continue
+        here = known.setdefault(_place(op), [])
+        earlier = next((other for other in here if _are_equal(op, other)), None)
+        if earlier is None:
+            here.append(op)
+            added.append(here)
+            continue
+        for old, new in zip(op.results, earlier.results):
+            replace_uses(old, new)
+        erase(op)
+    for here in added:
+        here.pop()
+
+
+def remove_unused(block: Block) -> None:
+    """Erase the pure operations of a block, at any depth, whose results nobody reads."""
+    for op in reversed(block_operations(block)):
+        for region in op.regions:
+            for inner in region.blocks:
+                remove_unused(inner)
+        if is_pure(op) and all([result.first_use is None for result in op.results]):
+            erase(op)

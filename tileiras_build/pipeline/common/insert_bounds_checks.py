@@ -1,0 +1,52 @@
+"""Make every access to a view check its tile's index: ``--sanitize=memcheck``.
+
+In:    an nv_tileaa module, as the first edge leaves it.
+Out:   before each access to a partition or strided view, one nv_tileaa.assert for each dimension, at the access's
+       source line. The rest is unchanged.
+Sound: an index below zero, or at or beyond the number of tiles, names a tile outside of the tensor: padding is loaded and
+       nothing is stored, which a program seldom means (Tile IR, partition view: "indices must be in-bounds"); tiles that
+       stick out of the tensor at its end are inside, and pass.
+
+Accesses through pointers have no view whose bounds could be checked; compute-sanitizer finds those that leave memory.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
+
+from ...ir.casting import block_of, row
+from ...ir.dialects.arith import CmpiOp
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
+from ...ir.dialects.op_definition import TableOperation, location_of
+
+ACCESSES = {
+    "nv_tileaa.tiled_load": "load",
+    "nv_tileaa.tiled_store": "store",
+    "nv_tileaa.tiled_atomic_rmw": "atomic update",
+}
+
+UNSIGNED_LESS = StringAttr("ult")
+
+
+def check_tile_indices(module: ModuleOp) -> int:
+    """Insert the checks in place; returns how many."""
+    accesses = [row(op) for op in walk(module) if op.name in ACCESSES and _has_grid(row(op))]
+    return sum(_check(op) for op in accesses)
+
+
+def _has_grid(op: TableOperation) -> bool:
+    """Whether the access names a tile by one scalar index for each dimension."""
+    return op.view.type.sparse.data < 0 and len(op.coords) == len(op.view.type.tile) > 0
+
+
+def _check(op: TableOperation) -> int:
+    block, loc = block_of(op), location_of(op)
+    count = GetTileCountOp.make([op.view], [coord.type for coord in op.coords], loc)
+    block.insert_op_before(count, op)
+    for dim, (coord, tiles) in enumerate(zip(op.coords, count.results, strict=True)):
+        text = f"tile index outside the tensor in dimension {dim} of this {ACCESSES[op.name]}"
+        compare = CmpiOp.make([coord, tiles], [i1], {"predicate": UNSIGNED_LESS, **loc})
+        check = AssertOp.make([compare.results[0]], [], {"message": StringAttr(text), **loc})
+        block.insert_ops_before([compare, check], op)
+    return len(op.coords)

@@ -1,0 +1,26 @@
+"""What a program asks of the compiler for one target: ``optimization_hints`` of kernels, loads and stores."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation
+
+from ...ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
+from ...ir.dialects.cuda_tile.optimization_hints import is_usable
+from ..job import Job
+
+
+def hint(op: Operation, job: Job, name: str) -> int | None:
+    """An operation's optimization hint for the job's target (its own row, else the default's); None where it is absent or
+    of no value that means something."""
+    hints = op.attributes.get("optimization_hints")
+    if not isinstance(hints, OptimizationHintsAttr):
+        return None
+    value = hints.for_target(job.target.name).get(name)
+    return int(value) if isinstance(value, int) and is_usable(name, value) else None
+
+
+def occupancy(func: Operation, job: Job) -> int | None:
+    """CTAs that shall share a multiprocessor: what ChooseOccupancy decided, else the hint's; None where absent."""
+    chosen = func.attributes.get("occupancy")
+    return chosen.value.data if isinstance(chosen, IntegerAttr) else hint(func, job, "occupancy")

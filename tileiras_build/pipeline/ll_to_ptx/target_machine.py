@@ -1,0 +1,76 @@
+"""LLVM itself: target machines, set up once per process and kept by triple, chip, features and level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from ...core.errors import InternalError, InvalidInput
+from ...target.isa.serializer_options import DATA_LAYOUTS, TRIPLE
+from ...target.targets import TARGETS, Target
+
+# Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
+# library, not a target.) ptxas 13 assembles the 64-bit form only.
+TRIPLES = tuple(DATA_LAYOUTS)
+_MOST_BLOCKS_AS_A_WHOLE = 100
+
+
+@dataclass(frozen=True)
+class MachineRequest:
+    """All that a target machine depends on: equal requests share one, any difference makes another."""
+
+    triple: str
+    chip: str  # as LLVM spells it: "sm_90a"
+    features: str  # "+ptx90"
+    opt_level: int = 3  # of the code generator, 0..3
+
+
+@cache
+def initialize_llvm() -> None:
+    """Register the NVPTX back end, both triples, with 32-bit shared, constant and local pointers.
+
+    Short pointers need no conversion where inline assembly takes a shared address in an "r" operand. The option is
+    global to the process and must be set before the first target machine exists. Of functions with more than so many blocks
+    "CodeGenPrepare" looks again at the blocks alone that it has changed; by default it looks at all of up to 10,000, each time.
+    """
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.set_option("tileiras", "-nvptx-short-ptr")
+    llvm.set_option("tileiras", f"-cgpp-huge-func={_MOST_BLOCKS_AS_A_WHOLE}")
+
+
+@cache
+def machine(request: MachineRequest) -> llvm.TargetMachine:
+    """The target machine of a request, made once; reusable across modules and contexts.
+
+    Raises InvalidInput[target-triple] for a triple that is not NVPTX's, InternalError[target-machine] where LLVM has none.
+    """
+    if request.triple not in TRIPLES:
+        raise InvalidInput(
+            "target-triple",
+            f"failed to look up NVPTX target for requested triple {request.triple!r}",
+            remedy=f"use {TRIPLE}",
+        )
+    initialize_llvm()
+    target = llvm.Target.from_triple(request.triple)
+    try:
+        return target.create_target_machine(cpu=request.chip, features=request.features, opt=request.opt_level)
+    except RuntimeError as error:
+        raise InternalError("target-machine", "target machine unavailable; cannot optimize with LLVM") from error
+
+
+def machine_for(target: Target, opt_level: int = 3, triple: str = TRIPLE) -> llvm.TargetMachine:
+    """The target machine of a GPU."""
+    return machine(MachineRequest(triple, target.llvm_cpu, target.llvm_features, opt_level))
+
+
+def library_machine(triple: str = TRIPLE) -> llvm.TargetMachine:
+    """The machine libdevice closures are optimized with: the oldest GPU's, so that all GPUs can share them."""
+    return machine_for(TARGETS["sm_80"], 3, triple)
+
+
+def data_layout(triple: str = TRIPLE) -> str:
+    """The data layout string that modules of this triple get."""
+    return str(library_machine(triple).target_data)

@@ -1,0 +1,162 @@
+"""Passes with contracts: what a pass removes is looked for when its edge is done.
+
+Each edge package lists its passes, in order, as ``PASSES`` and runs them with ``run_passes(PASSES, module, job)``:
+
+    class ConvertBinary(RewritePattern): ...
+
+    class ConvertArithToLlvm(EdgePass):
+        '''Convert arith to llvm.'''
+        name = "convert-arith-to-llvm"
+        removes = frozenset({"arith."})     # operation classes, or dialect prefixes ending in a dot
+        patterns = (ConvertBinary(),)       # or override run(module, job)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+
+from ..core.errors import InternalError, TileirasError, described
+from ..core.file_io import replace_files
+from ..core.knobs import CHECK, DEBUG, dump_folder
+from ..core.symbols.symbol_names import KERNEL
+from ..ir.dialects.fast_xdsl import walk
+from .common.module_symbols import symbols
+from .pass_verifiers import prove
+
+if TYPE_CHECKING:
+    from .job import Job
+
+
+@dataclass(frozen=True)
+class EdgePass(ModulePass):
+    """A pass of one pipeline edge.
+
+    ``removes`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
+    ``"cuda_tile."``. The default ``run`` applies ``patterns`` greedily to a fixed point; other passes override it.
+    A pass has no state between modules: one instance may serve many jobs.
+    """
+
+    name: ClassVar[str]
+    removes: ClassVar[frozenset[type[Operation] | str]] = frozenset()
+    patterns: ClassVar[tuple[RewritePattern, ...]] = ()
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        """Change ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
+        PatternRewriteWalker(GreedyRewritePatternApplier(list(self.patterns))).rewrite_module(module)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """xDSL's entry point (``xdsl-opt`` and tests); the job is the one of the module's own target."""
+        raise InternalError("pass-needs-job", f"pass {self.name} runs through run_passes, which gives it a job")
+
+
+def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, *, edge: str = "") -> ModuleOp:
+    """Run ``passes`` (instances or classes) in order over ``module`` in place, checking the contracts; returns it.
+
+    ``edge`` names the dumps. Raises InternalError when a pass fails or one has left an operation that it promised to
+    remove; diagnostics of the three kinds that a pass raises go through unchanged.
+    """
+    done: list[EdgePass] = []
+    try:
+        for edge_pass in _each(passes, module, job, edge):
+            done.append(edge_pass)
+    except InternalError:
+        check_removed(done, module)  # what one leaves, a later one stumbles over
+        raise
+    check_removed(done, module)
+    return module
+
+
+def _each(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, edge: str) -> Iterator[EdgePass]:
+    """Each pass after it has run, with its time, dump and checks as the knobs ask for them."""
+    debug, check = DEBUG.read(), CHECK.read()
+    stem = _dump_stem(module, job) if debug >= 6 else ""
+    for position, entry in enumerate(passes):
+        edge_pass = entry() if isinstance(entry, type) else entry
+        start = time.perf_counter()
+        _run_one(edge_pass, module, job)
+        if debug >= 2:
+            print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  pass  {edge_pass.name}", file=sys.stderr)
+        if debug >= 6:
+            _dump(module, f"{stem}-{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
+        if check >= 2:
+            check_removed((edge_pass,), module)
+            verify(module, f"after pass {edge_pass.name}")
+            prove(edge_pass.name, module)
+        yield edge_pass
+
+
+def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
+    try:
+        edge_pass.run(module, job)
+    except (TileirasError, ImportError):  # what is not installed is no fault of the pass
+        raise
+    except Exception as error:
+        raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {described(error)}") from error
+
+
+def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
+    """What a pass takes and gives: the paragraphs "In" and "Out" of its file's docstring, each as one line."""
+    document = sys.modules[edge_pass.__module__ if isinstance(edge_pass, type) else type(edge_pass).__module__].__doc__
+    found: dict[str, str] = {}
+    head = ""
+    for line in (document or "").splitlines():
+        word, colon, rest = line.partition(":")
+        if colon and word in ("In", "Out", "After", "Before", "Sound"):
+            head, line = word, rest
+        elif not line.startswith(" "):
+            head = ""
+        if head in ("In", "Out"):
+            found[head] = f"{found.get(head, '')} {line.strip()}".strip()
+    return found
+
+
+def check_removed(passes: Sequence[EdgePass], module: ModuleOp) -> None:
+    """Raise InternalError if an operation that one of ``passes`` removes is still in ``module``: one walk for all, for
+    the walk is what costs."""
+    checked = [edge_pass for edge_pass in passes if edge_pass.removes]
+    kinds: set[type[Operation]] = {*map(type, walk(module))} if checked else set()
+    for edge_pass in checked:
+        classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
+        prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
+        for kind in kinds:
+            if issubclass(kind, classes) or kind.name.startswith(prefixes):
+                raise InternalError(
+                    "pass-contract", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
+                )
+
+
+def verify(module: ModuleOp, when: str) -> None:
+    """Verify ``module``; raises InternalError saying ``when`` it stopped being valid."""
+    try:
+        module.verify()
+    except TileirasError:
+        raise
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        raise InternalError("ir-invalid", f"{when} the IR does not verify: {reason}") from error
+
+
+def _dump_stem(module: ModuleOp, job: Job) -> str:
+    """What the dumps of one module are named for: its first kernel, the target, and the module's content and options,
+    so that no other module's dumps have the names."""
+    names = [name for kind, name in symbols(module) if kind == KERNEL]
+    kernel = re.sub(r"[^\w.-]", "_", names[0])[:60] if names else "module"
+    import hashlib
+
+    digest = hashlib.sha256(f"{job}{module}".encode()).hexdigest()[:8]
+    return f"{kernel}-{job.target.name}-{digest}"
+
+
+def _dump(module: ModuleOp, name: str) -> None:
+    replace_files({dump_folder() / name: f"{module}\n".encode()})

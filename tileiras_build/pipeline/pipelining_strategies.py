@@ -1,0 +1,122 @@
+"""STRATEGIES: how the copies of a loop overlap its computation, one frozen row each.
+
+The option ``strategy`` (a row's name, or "auto") decides which of the scheduling passes run between tileaa and tileas;
+all other passes run under every strategy. The names and their meaning are those of the option ``pipeline-strategy`` of
+tileir-internals, section 5.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..core.errors import InvalidInput, Unsupported, one_of
+from ..target.targets import TARGETS, Target
+from .job import Job
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """``passes`` are the scheduling passes that it runs, ``needs`` the feature of a GPU without which it cannot.
+
+    ``serializers`` can make PTX of the result: libNVVM's LLVM 7 has no tensor maps as parameters, nor their intrinsics.
+    """
+
+    name: str
+    help: str
+    passes: frozenset[str] = frozenset()
+    needs: str | None = None
+    serializers: tuple[str, ...] = ("nvptx", "libnvvm")
+
+    def has(self, target: Target) -> bool:
+        """Whether ``target`` can run what this strategy makes."""
+        return self.needs is None or target.has(self.needs)
+
+
+AUTO = "auto"
+# From the least overlap to the most: "auto" takes the last row that has a pass and that the target can run.
+STRATEGIES: tuple[Strategy, ...] = (
+    Strategy("none", "every load is waited for where it stands"),
+    Strategy(
+        "unspecialize",
+        "all warps compute, and copy the tiles of later iterations into a ring of buffers",
+        frozenset(
+            {
+                "tileas-split-products",
+                "tileas-compute-in-parts",
+                "tileas-pipeline-loads",
+                "tileas-carry-fragments",
+            }
+        ),
+        "cp_async",
+    ),
+    Strategy(
+        "warp-specialize",
+        "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
+        frozenset(
+            {
+                "tileas-split-products",
+                "tileas-compute-in-parts",
+                "tileas-choose-warpgroups",
+                "tileas-exchange-operands",
+                "tileas-select-async",
+                "tileas-keep-sums",
+                "tileas-group-scales",
+                "tileas-specialize-warps",
+                "tileas-overlap-products",
+                "tileas-issue-ahead",
+                "tileas-sequence-products",
+                "tileas-pipeline-loads",
+                "tileas-carry-fragments",
+                "tileas-store-by-tma",
+            }
+        ),
+        "tma",
+        ("nvptx",),
+    ),
+)
+NAMES = (AUTO, *(row.name for row in STRATEGIES))
+SCHEDULING = frozenset().union(*(row.passes for row in STRATEGIES))
+
+
+def choose(job: Job) -> Strategy:
+    """The strategy that a job asks for; "auto" is none at optimization level 0.
+
+    Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target cannot run or that
+    no pass carries out yet.
+    """
+    if job.strategy == AUTO:
+        return _best(job)
+    row = next((row for row in STRATEGIES if row.name == job.strategy), None)
+    if row is None:
+        message = f"{job.strategy!r} is not a pipeline strategy"
+        raise InvalidInput("strategy-unknown", message, remedy=one_of(job.strategy, NAMES))
+    return _checked(row, job)
+
+
+def _best(job: Job) -> Strategy:
+    if job.opt_level == 0:
+        return STRATEGIES[0]
+    able = [row for row in STRATEGIES if row.has(job.target) and job.serializer in row.serializers]
+    return [row for row in able if row.passes or row is STRATEGIES[0]][-1]
+
+
+def _checked(row: Strategy, job: Job) -> Strategy:
+    if not row.has(job.target):
+        able = ", ".join(target.name for target in TARGETS.values() if row.has(target))
+        message = f"{job.target.name} cannot run the pipeline strategy {row.name}"
+        raise Unsupported("strategy-target", message, remedy=f"these can: {able}")
+    if job.serializer not in row.serializers:
+        message = f"{job.serializer} cannot make PTX of what the pipeline strategy {row.name} makes"
+        raise Unsupported("strategy-serializer", message, remedy=f"use the serializer {' or '.join(row.serializers)}")
+    if not row.passes and row is not STRATEGIES[0]:
+        raise Unsupported(
+            "strategy-missing",
+            f"no pass carries out the pipeline strategy {row.name} (strategies.py: STRATEGIES)",
+            remedy=f"use {_best(job).name}",
+        )
+    return row
+
+
+def runs(name: str, strategy: Strategy) -> bool:
+    """Whether the pass called ``name`` runs under ``strategy``."""
+    return name not in SCHEDULING or name in strategy.passes

@@ -1,0 +1,91 @@
+"""What a device module is serialized for: ``#nvvm.target`` as an ``.ll`` carries it to LLVM and libNVVM.
+
+    !tileiras.target = !{!1}
+    !1 = !{!"sm_90 -opt=3 -Xopt -pragma-unroll-threshold=9900000 -fma=0"}
+
+A module without this note, written by hand, is serialized as the job asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..core.errors import InternalError, InvalidInput
+from ..target.isa.serializer_options import DEBUG_WORD, LEVELS, NVGPUCOMP_WORD, find_level, flags_for, level_of
+from ..target.targets import TARGETS, Target
+from .job import Job
+
+NOTE = "tileiras.target"
+_LEVEL = "-opt="
+
+
+@dataclass(frozen=True)
+class Serialization:
+    """A GPU by name ("sm_90"), the number of an optimization level and the words of libNVVM's options."""
+
+    chip: str
+    number: int
+    flags: tuple[str, ...]
+
+    @classmethod
+    def of_job(cls, job: Job) -> Serialization:
+        """What a job asks for."""
+        flags = flags_for(job.debug, opt_level=job.opt_level)
+        return cls(job.target.name, find_level(job.opt_level).number, tuple(flag.word for flag in flags))
+
+    @classmethod
+    def parse(cls, note: str) -> Serialization:
+        """What a note says; raises InternalError[target-note]."""
+        chip, level, *flags = note.split() if len(note.split()) > 1 else ("", "")
+        number = level.removeprefix(_LEVEL)
+        if chip not in TARGETS or number not in map(str, {row.number for row in LEVELS.values()}):
+            message = f"!{NOTE} says {note!r}, which names no GPU and level"
+            raise InternalError("target-note", message, remedy=f'write it as "sm_90 {_LEVEL}3 -Xopt"')
+        return cls(chip, int(number), tuple(flags))
+
+    @property
+    def note(self) -> str:
+        """The text of the note."""
+        return " ".join((self.chip, f"{_LEVEL}{self.number}", *self.flags))
+
+    @property
+    def target(self) -> Target:
+        """The row of the GPU."""
+        return TARGETS[self.chip]
+
+    @property
+    def opt_level(self) -> int | str:
+        """The level that the number and the flags mean."""
+        return level_of(self.number, self.flags)
+
+    @property
+    def debug(self) -> bool:
+        """Whether all of the debug information is kept."""
+        return DEBUG_WORD in self.flags
+
+    @property
+    def nvgpucomp(self) -> bool:
+        """Whether the module asks for NVIDIA's own path to PTX."""
+        return NVGPUCOMP_WORD in self.flags
+
+    def check(self, job: Job) -> Serialization:
+        """Itself; raises InvalidInput[target-mismatch] where the job asks for something else."""
+        check_agreement(self._words(), Serialization.of_job(job)._words())
+        return self
+
+    def _words(self) -> tuple[str, ...]:
+        return self.chip, level_words(self.opt_level), "device debugging" if self.debug else "no device debugging"
+
+
+def level_words(level: int | str) -> str:
+    """A level as diagnostics call it."""
+    return f"optimization level {level}"
+
+
+def check_agreement(made: tuple[str, ...], asked: tuple[str, ...]) -> None:
+    """Raise InvalidInput[target-mismatch] where what a module was made for and what a job asks for, in words, differ."""
+    differing = [pair for pair in zip(made, asked, strict=True) if pair[0] != pair[1]]
+    if differing:
+        have, want = (" and ".join(words) for words in zip(*differing, strict=True))
+        message = f"a module for {have} is serialized for {want}"
+        raise InvalidInput("target-mismatch", message, remedy=f"choose {have}, or lower the bytecode for {want}")

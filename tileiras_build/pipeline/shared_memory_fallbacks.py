@@ -1,0 +1,79 @@
+"""SAVINGS: what a kernel gives up for want of shared memory, one row after the other until it fits.
+
+Tiles are placed as if they fitted; where they do not, the edge to nv_tileas runs again by the next row. A row has what
+the one before it has, and the remark says what is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation
+
+from ..ir.dialects.fast_xdsl import walk
+from .common.llvm_element_types import element_of
+from .job import Job
+from .pipelining_strategies import AUTO
+
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A way to take less shared memory. ``remark`` says what it costs.
+
+    ``part_bytes``: of a tile in scratch at a time, where it can go in parts. ``strategy`` stands for "auto".
+    """
+
+    remark: str
+    part_bytes: int
+    strategy: str = AUTO
+
+
+SAVINGS = (
+    Saving("", 32 * KIB),
+    Saving("tiles change their layout in parts of 8 KiB", 8 * KIB),
+    Saving("no warp is set apart to fetch tiles", 8 * KIB, "unspecialize"),
+    Saving("no tile is copied ahead of its use", 2 * KIB, "none"),
+)
+
+
+def savings(job: Job) -> Iterator[Job]:
+    """``job`` by each row that its options allow: a strategy that was asked for stays."""
+    for number, row in enumerate(SAVINGS):
+        if row.strategy == AUTO:
+            yield replace(job, saving=number)
+        elif job.strategy == AUTO and job.opt_level != 0:
+            yield replace(job, saving=number, strategy=row.strategy)
+
+
+def saving_of(job: Job) -> Saving:
+    """The row by which a job runs."""
+    return SAVINGS[job.saving]
+
+
+def may_be_short(module: ModuleOp, job: Job) -> bool:
+    """Whether the tiles of a kernel's products, one stage of each, and its largest ones may be too many for a target."""
+    return any(_bytes_wanted(func) > job.target.max_shared_memory // 2 for func in module.body.block.ops)
+
+
+def _bytes_wanted(func: Operation) -> int:
+    """Of operands of products, which may be held as elements of two bytes or more, and twice the largest tile."""
+    operands = 0
+    types: dict[int, Attribute] = {}
+    for op in walk(func):
+        types |= {id(result._type): result._type for result in op.results}
+        if op.name.endswith(".dot"):
+            operands += sum(max(_tile_bytes(value.type), 2 * _size(value.type)) for value in op.operands[:2])
+    return operands + 2 * max(map(_tile_bytes, types.values()), default=0)
+
+
+def _size(type: Attribute) -> int:
+    return prod(type.get_shape()) if isinstance(type, TensorType) else 0
+
+
+def _tile_bytes(type: Attribute) -> int:
+    return _size(type) * element_of(type).bytes if isinstance(type, TensorType) else 0

@@ -1,0 +1,204 @@
+"""The text form of ``.tileaa`` and ``.tileas``: MLIR syntax, read and written by xDSL.
+
+Source locations are attributes of the operations, so a stage that starts from its file gives the same diagnostics and
+line tables as the whole pipeline in memory. They, the layouts, views and tiles with layouts are defined once, at the
+top, and named in the operations (``loc = #loc3``, ``!tile_64x32xf16``): that is half of the parsing time, and most of
+the legibility.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from functools import cache, partial
+from importlib import import_module
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
+from xdsl.ir import Attribute, Dialect, TypeAttribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import StringLiteral
+
+from ..core.errors import InternalError, InvalidInput, Location, TileirasError
+from ..core.symbols.symbol_names import check_names
+from ..ir.dialects.checked_mlir_parser import parse_checked, reason
+from .common.module_symbols import symbols
+from .text_encoding import decode
+
+# Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
+DIALECTS = {
+    "builtin": "xdsl.dialects.builtin:Builtin",
+    "arith": "tileiras_build.ir.dialects.arith:TileArith",
+    "math": "xdsl.dialects.math:Math",
+    "scf": "xdsl.dialects.scf:Scf",
+    "func": "xdsl.dialects.func:Func",
+    "gpu": "xdsl.dialects.gpu:GPU",
+    "cuda_tile": "tileiras_build.ir.dialects.cuda_tile:CudaTile",
+    "nv_tileaa": "tileiras_build.ir.dialects.nv_tileaa:NvTileAA",
+    "nv_tileas": "tileiras_build.ir.dialects.nv_tileas:NvTileAS",
+    "cute": "tileiras_build.ir.dialects.cute:Cute",
+    "llvm": "tileiras_build.ir.dialects.llvm_ext:LLVM",
+    "nvvm": "tileiras_build.ir.dialects.nvvm:NVVM",
+}
+
+# Attributes that are printed once and then named -> the stem of their names.
+ALIASES = {
+    "cuda_tile.di_file": "file",
+    "cuda_tile.di_compile_unit": "unit",
+    "cuda_tile.di_subprogram": "subprogram",
+    "cuda_tile.di_lexical_block": "block",
+    "cuda_tile.di_loc": "loc",
+    "cuda_tile.call_site": "loc",
+    "llvm.di_file": "di_file",
+    "llvm.di_compile_unit": "di_unit",
+    "llvm.di_subprogram": "di_subprogram",
+    "llvm.di_lexical_block": "di_block",
+    "llvm.di_lexical_block_file": "di_block",
+    "llvm.di_local_variable": "di_variable",
+    "llvm.di_basic_type": "di_type",
+    "llvm.di_composite_type": "di_type",
+    "llvm.di_derived_type": "di_type",
+    "llvm.di_location": "di_loc",
+    "cute.layout": "layout",
+    "nv_tileaa.memref": "memref",
+    "nv_tileaa.tiled_view": "view",
+    "tensor": "tile",
+}
+
+_SYMBOL = re.compile(r'@("(?:[^"\\\n]|\\.)*"|[\w$.-]+)')
+
+
+@cache
+def context() -> Context:
+    """The xDSL context in which our text artifacts parse. It is shared: register nothing more in it."""
+    result = Context()
+    for name, entry in DIALECTS.items():
+        result.register_dialect(name, partial(_load, *entry.split(":")))
+    # The parser itself needs it.
+    result.load_registered_dialect("builtin")
+    return result
+
+
+def _load(module: str, name: str) -> Dialect:
+    return getattr(import_module(module), name)
+
+
+def parse(data: bytes, name: str | None = None) -> ModuleOp:
+    """The verified module that ``data`` (UTF-8 text) holds; raises InvalidInput with the line and column."""
+    text = decode(data, name)
+    module = parse_checked(lambda: StringParser(context(), text, name or "<input>"), Parser.parse_module, text, name)
+    verify_given(module, name)
+    check_names((kind, symbol, partial(_place, symbol, text, name)) for kind, symbol in symbols(module))
+    return module
+
+
+def verify_given(module: ModuleOp, name: str | None = None) -> None:
+    """Raise InvalidInput with the reason where a module that was parsed from a file does not verify."""
+    try:
+        module.verify()
+    except TileirasError:
+        raise
+    except VerifyException as error:
+        message = f"the module does not verify: {reason(error)}"
+        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
+    except Exception as error:
+        # A verifier may look at what the check before it should have refused.
+        message = f"the module does not verify: {type(error).__name__}: {reason(error)}"
+        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
+
+
+class StringParser(Parser):
+    """xDSL takes a string with escaped bytes beyond ASCII for bytes, although its printer escapes them in every string."""
+
+    def parse_optional_str_literal(self) -> str | None:
+        """The string that is next, if one is; raises ParseError where it is not UTF-8."""
+        if (text := super().parse_optional_str_literal()) is not None:
+            return text
+        if (data := self.parse_optional_bytes_literal()) is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.raise_error("the string is not UTF-8")
+
+
+def _place(symbol: str, text: str, name: str | None) -> Location:
+    """Where a symbol stands in the text first; the file where it is no symbol but a string."""
+    starts = (match.start() for match in _SYMBOL.finditer(text) if _symbol_name(match[1]) == symbol)
+    if (offset := next(starts, None)) is None:
+        return Location(name)
+    return Location(name, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+
+
+def _symbol_name(spelled: str) -> str:
+    if not spelled.startswith('"'):
+        return spelled
+    return StringLiteral(0, len(spelled), Input(spelled, "")).bytes_contents.decode(errors="replace")
+
+
+def render(module: ModuleOp) -> bytes:
+    """``module`` as UTF-8 text, ending in a newline; raises InternalError for a module that does not verify.
+
+    A custom format may leave out what a verifier implies (``arith.cmpi`` its result type): IR that does not verify
+    could come back from its text as something else, and compile.
+    """
+    try:
+        module.verify()
+    except Exception as error:
+        raise InternalError("ir-invalid", f"cannot write IR that does not verify: {reason(error)}") from error
+    body = io.StringIO()
+    printer = _AliasPrinter(stream=body)
+    printer.print_op(module)
+    return "\n".join([*printer.definitions, body.getvalue(), ""]).encode()
+
+
+class _AliasPrinter(Printer):
+    """Prints the attributes of ALIASES by name; ``definitions`` has a line for each, before those that use it."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.definitions: list[str] = []
+        self._aliases: dict[Attribute, str] = {}
+        self._known: dict[int, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        """The attribute's alias where it has one, else its text."""
+        if attribute.name not in ALIASES or not self._is_long(attribute):
+            super().print_attribute(attribute)
+            return
+        # Hashing a location is slow, and most are shared objects.
+        if (alias := self._known.get(id(attribute))) is None:
+            if (alias := self._aliases.get(attribute)) is None:
+                alias = self._define(attribute)
+            self._known[id(attribute)] = alias
+        self.print_string(alias)
+
+    def _is_long(self, attribute: Attribute) -> bool:
+        """A tile without a layout is as short as its name."""
+        return not isinstance(attribute, TensorType) or not isinstance(attribute.encoding, NoneAttr)
+
+    def _define(self, attribute: Attribute) -> str:
+        text = io.StringIO()
+        outer, self.stream = self.stream, text
+        super().print_attribute(attribute)
+        self.stream = outer
+        alias = self._aliases[attribute] = self._fresh(attribute)
+        self.definitions.append(f"{alias} = {text.getvalue()}")
+        return alias
+
+    def _fresh(self, attribute: Attribute) -> str:
+        """``#loc0``, ``#loc1``, …; the first tile of a shape is named without a number."""
+        stem = ALIASES[attribute.name]
+        if isinstance(attribute, TensorType):
+            element = re.sub(r"\W+", "_", str(attribute.element_type)).strip("_")
+            stem += "_" + "x".join([*map(str, attribute.get_shape()), element])
+        number, self._counts[stem] = self._counts[stem], self._counts[stem] + 1
+        if isinstance(attribute, TensorType):
+            stem += "_v" if number else ""
+            return f"!{stem}{number or ''}"
+        return f"{'!' if isinstance(attribute, TypeAttribute) else '#'}{stem}{number}"

@@ -1,0 +1,88 @@
+"""Multiply the operands of a product by its block scales.
+
+Operands are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is
+not used is taken apart.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...ir.casting import block_of, tile_type
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_definition import TableOperation, location_of
+
+FpToFpOp, MulFOp, ViewOp, BroadcastOp, PermuteOp, ReinterpretOp, DotOp = (
+    COUNTERPARTS[f"nv_tileaa.{name}"]
+    for name in ("fp_to_fp", "mulf", "view", "broadcast", "permute", "reinterpret", "dot")
+)
+fp4 = Float4E2M1FNType()
+
+
+def _insert(before: Operation, new: Operation) -> SSAValue:
+    new.attributes |= location_of(before)
+    block_of(before).insert_op_before(new, before)
+    return new.results[0]
+
+
+def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
+    """A tile as another element type, before ``op``."""
+    type = TensorType(element, tile_type(value).get_shape())
+    return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
+
+
+def apply_scales(op: TableOperation) -> None:
+    """lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], V elements to a block."""
+    rank = len(op.lhs.type.get_shape())
+    sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
+    tiles = [_unpacked(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
+    scaled = [_scaled(op, tile, scale, k_dim) for tile, (_, scale, k_dim) in zip(tiles, sides)]
+    operands = [*scaled, op.acc, None, None]
+    kept = {key: value for key, value in op.attributes.items() if key != "packed"}
+    product = DotOp.make(operands, [op.result.type], kept)
+    op.result.replace_all_uses_with(_insert(op, product))
+    op.detach()
+    op.erase()
+
+
+def _scaled(op: TableOperation, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
+    factors = _spread(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
+    wide = converted(op, value, f32)
+    product = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
+    return converted(op, _insert(op, product), bf16)
+
+
+def _spread(op: TableOperation, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
+    """Each scale repeated for the elements of its block: a dimension of the block's length is added and merged."""
+    blocks = tile_type(scale).get_shape()[k_dim]
+    if blocks == shape[k_dim]:
+        return scale
+    split = [*shape[:k_dim], blocks, shape[k_dim] // blocks, *shape[k_dim + 1 :]]
+    single = [*split[: k_dim + 1], 1, *split[k_dim + 2 :]]
+    apart = _insert(op, ViewOp.make([scale], [TensorType(f32, single)]))
+    repeated = _insert(op, BroadcastOp.make([apart], [TensorType(f32, split)]))
+    return _insert(op, ViewOp.make([repeated], [TensorType(f32, shape)]))
+
+
+def _unpacked(op: TableOperation, value: SSAValue, k_dim: int) -> SSAValue:
+    """The elements of bytes that hold two neighbors along k."""
+    rows = _with_last(op, value, k_dim)
+    *outer, bytes = tile_type(rows).get_shape()
+    flat = _insert(op, ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))
+    elements = _insert(op, ReinterpretOp.make([flat], [TensorType(fp4, [2 * prod(outer) * bytes])]))
+    tile = _insert(op, ViewOp.make([elements], [TensorType(fp4, [*outer, 2 * bytes])]))
+    return _with_last(op, tile, k_dim)
+
+
+def _with_last(op: TableOperation, value: SSAValue, dim: int) -> SSAValue:
+    """A tile with the dimension ``dim`` and the last one exchanged."""
+    shape = tile_type(value).get_shape()
+    order = list(range(len(shape)))
+    order[dim], order[-1] = order[-1], dim
+    if order == sorted(order):
+        return value
+    turned = TensorType(tile_type(value).element_type, [shape[at] for at in order])
+    return _insert(op, PermuteOp.make([value], [turned], permutation=order))

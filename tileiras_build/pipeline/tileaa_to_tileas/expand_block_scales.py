@@ -1,0 +1,39 @@
+"""Multiply the operands of products by their block scales where no instruction does.
+
+In:    nv_tileas products, some with block scales, some of these in tensor memory.
+Out:   the products with scales are those in tensor memory and those of an mma.sync row that scales. Operands of others
+       are multiplied by their scales in f32 and rounded to bf16; what was packed in pairs for an instruction that is not
+       used is taken apart.
+After: pack_fp4, select_async (which says what tensor memory holds). Before: assign_layouts.
+Sound: bf16 holds every product of an fp4 or fp8 value and a scale (4 + 4 significant bits and an f32's exponents) but
+       those under its smallest number; the sums are f32 sums as before.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.casting import row
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOperation
+from ..analysis.kernel_target import kernel_target
+from ..analysis.mma_atom_selection import scaled_atom
+from ..job import Job
+from ..pass_manager import EdgePass
+from .block_scale_multiply import apply_scales
+
+
+class ApplyScales(EdgePass):
+    """Scales are applied first where the product that could take them is not made in tensor memory."""
+
+    name = "tileas-apply-scales"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in walk(module):
+            if op.name == "nv_tileas.dot" and _needs_it(row(op), job):
+                apply_scales(row(op))
+
+
+def _needs_it(op: TableOperation, job: Job) -> bool:
+    keeps_scales = op.lhs_scale is not None and op.tensor_memory is None
+    return keeps_scales and scaled_atom(kernel_target(op, job), op) is None

@@ -1,0 +1,153 @@
+"""Issue a product one iteration ahead: as soon as threads have read its last sum from tensor memory.
+
+In:    counted loops of the agent that computes, in which a product (async.umma) starts from zero, from operands that the
+       loop does not compute and that have two stages, its sum is read once, and a barrier stands before it.
+Out:   such a loop with the next iteration's product right behind that reading, in an ``if`` that there is a next one; the
+       first iteration's product before the loop. It runs while threads compute with the sum that they have read.
+After: overlap_products (it leaves loops of which more can be issued ahead). Before: assign_scratch.
+Sound: a barrier stands between the reading of the sum and the product that overwrites it. The stage that the product
+       waits for is filled without anything that comes after it here (``deadlock_check.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...ir.casting import block_of, last_op
+from ...ir.dialects import arith
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_agents, is_counted_loop
+from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero
+from ..analysis.view_chains import is_zero, runs_to_its_end
+from ..job import Job
+from ..pass_manager import EdgePass
+from .rewriter import runs_at
+from .rotate_mma_loop import BARRIER, at_its_stage, has_two_stages, loads_of, users
+from .warp_specialization.deadlock_check import comes_ahead
+
+IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
+LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+
+
+class IssueAhead(EdgePass):
+    """Products of the next iteration."""
+
+    name = "tileas-issue-ahead"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            for switch in [op for op in walk(func) if is_agents(op)]:
+                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and runs_to_its_end(op)]:
+                    for product in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
+                        if (issue := _issue(product)) is not None:
+                            _move(loop, issue)
+
+
+@dataclass(frozen=True, eq=False)
+class _Issue:
+    """A product, what it waits for and is computed from (``ops``, in order), and the reading of its sum.
+
+    ``following``: the scalars of which the next iteration's are made.
+    """
+
+    product: TableOperation
+    read: Operation
+    ops: list[Operation]
+    following: list[Operation]
+
+
+def _issue(product: TableOperation) -> _Issue | None:
+    """What issues a product; None where it cannot be issued ahead."""
+    block = block_of(product)
+    reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
+    if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
+        return None
+    barrier = _barrier_before(product)
+    if not barrier or not has_two_stages(product) or not comes_ahead(loads_of(product), reads[0]):
+        return None
+    acts = [*at_its_stage(product, "consumer_wait"), *barrier, product]
+    scalars = _scalars([value for op in acts for value in op.operands], block)
+    if scalars is None:
+        return None
+    ops = [op for op in block.ops if op in scalars or op in acts]
+    arguments = [value for op in ops for value in op.operands if value.owner is block and value.index]
+    following = _scalars([last_op(block).operands[value.index - 1] for value in arguments], block)
+    if following is None or any(map(may_divide_by_zero, scalars | following)):
+        return None
+    return _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
+
+
+def _is_alone(product: TableOperation) -> bool:
+    """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
+    written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
+    inside = {op for op in walk(block_of(product)) if op.name == STORE}
+    paired = product.pipeline is not None and product.pipeline.owner.pair
+    return product.lhs_scale is None and not written & inside and not paired
+
+
+def _barrier_before(product: Operation) -> list[Operation]:
+    """The barrier that only scalars part from the product."""
+    op = product.prev_op
+    while op is not None and _is_scalar(op):
+        op = op.prev_op
+    return [op] if op is not None and op.name == BARRIER else []
+
+
+def _is_scalar(op: Operation) -> bool:
+    return is_pure(op) and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
+
+
+def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
+    """The scalar operations of a block that values are computed from; None where others are among them."""
+    found: set[Operation] = set()
+    waiting = list(values)
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Block) or op.parent is not block or op in found:
+            continue
+        if not _is_scalar(op):
+            return None
+        found.add(op)
+        waiting += op.operands
+    return found
+
+
+# ---- the change ------------------------------------------------------------------------------------
+def _move(loop: TableOperation, issue: _Issue) -> None:
+    block = block_of(issue.product)
+    last = last_op(block)
+    first: dict[SSAValue, SSAValue] = dict(zip(block.args, [loop.lower, *loop.initial]))
+    for op in _guarded(loop, issue, loop.lower, first):
+        block_of(loop).insert_op_before(op, loop)
+    values: dict[SSAValue, SSAValue] = {}
+    clones = [op.clone(values) for op in issue.following]
+    index = arith.AddiOp.make([block.args[0], loop.step], [block.args[0].type])
+    following: dict[SSAValue, SSAValue] = {block.args[0]: index.results[0]}
+    following.update(
+        (arg, values.get(last.operands[arg.index - 1], last.operands[arg.index - 1])) for arg in block.args[1:]
+    )
+    place = issue.read
+    for op in [*clones, index, *_guarded(loop, issue, index.results[0], following)]:
+        block.insert_op_after(op, place)
+        place = op
+    for op in reversed(issue.ops):
+        if not any(users(result) for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _guarded(loop: TableOperation, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
+    """The product of the iteration that begins with ``values``, if there is one of this index."""
+    runs = runs_at(loop, index)
+    body, never = Block(), Block()
+    for op in issue.ops:
+        body.add_op(op.clone(values))
+    for arm in (body, never):
+        arm.add_op(YieldOp.make([[]], []))
+    return [runs, IfOp.make([runs.results[0]], [], {}, [Region(body), Region(never)])]

@@ -1,0 +1,123 @@
+"""Ask once before a loop whether all its tiles are inside of their tensors, and have two versions of the loop.
+
+In:    loops without loops in them, with accesses whose tiles end where their tensors end (``in_bounds``) but whose indices are not
+       proven (``index_checks``): they are the same in all iterations, or the loop's own index.
+Out:   an ``if`` around two such loops. Where all these indices are inside, the accesses of the first ask nothing; the second is the
+       loop as it was.
+After: assign_layouts (``in_bounds`` is known), store_by_tma (no access is replaced any more). Before: limit_scratch, assign_scratch (each
+       loop has its own scratch memory).
+Sound: an index that is the same in all iterations is compared as it would be in each; the loop's index, which is not negative
+       and below its upper bound, is below the number of tiles where the bound is at most that. The condition is the same for all
+       threads.
+Source: LLVM, "Loop Versioning"; a masked load must fill what it does not load, an instruction for each two registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr, i1
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...ir.casting import row, type_of
+from ...ir.dialects import arith
+from ...ir.dialects.cute import layout_of
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_definition import TableOperation, location_of
+from ...ir.dialects.op_traits import is_counted_loop, is_entry, is_loop
+from ..analysis.integer_ranges import Check
+from ..analysis.op_queries import is_tile
+from ..analysis.view_chains import is_inside
+from ..job import Job
+from ..pass_manager import EdgePass
+from .elide_bounds_checks import ACCESSES
+from .rewriter import Insert, binary, insert_before, inserter
+from .subtile_indices import GetTileCountOp, checks_of
+
+IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
+# Copies and products whose stages are counted: whoever fills and empties them has one loop.
+ASYNCHRONOUS = "nv_tileas.async"
+# Values of a thread that a second version of a loop may compute: larger loops take longer to compile than they gain.
+MOST_VALUES = 2048
+
+
+class HoistIndexChecks(EdgePass):
+    """Loops with and without checks of tile indices."""
+
+    name = "tileas-hoist-index-checks"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in filter(is_entry, module.body.block.ops):
+            for loop in [op for op in walk(func) if is_loop(op)]:
+                if (accesses := _unproven(row(loop))) and _is_small(loop):
+                    _version(row(loop), accesses)
+
+
+def _unproven(loop: TableOperation) -> list[TableOperation]:
+    """The accesses of a loop of whose indices one can ask before it; none where there are loops or asynchronous copies in it."""
+    inside = [op for op in walk(loop) if op is not loop]
+    if any(is_loop(op) or op.name.startswith(ASYNCHRONOUS) for op in inside):
+        return []
+    return [row(op) for op in inside if op.name in ACCESSES and _may_ask_before(row(op), loop)]
+
+
+def _may_ask_before(access: TableOperation, loop: TableOperation) -> bool:
+    if not all(access.in_bounds or (False,)) or is_inside(access.view, loop):
+        return False
+    dims = _asked(access)
+    return bool(dims) and all(_is_known_before(access, dim, loop) for dim in dims)
+
+
+def _asked(access: TableOperation) -> list[int]:
+    return [dim for dim, check in enumerate(checks_of(access)) if check != Check.NONE]
+
+
+def _is_known_before(access: TableOperation, dim: int, loop: TableOperation) -> bool:
+    index = access.coords[dim]
+    return not is_inside(index, loop) or (_is_counter(index, loop) and checks_of(access)[dim] == Check.END)
+
+
+def _is_counter(index: SSAValue, loop: TableOperation) -> bool:
+    return is_counted_loop(loop) and index is loop.regions[0].blocks[0].args[0]
+
+
+def _is_small(loop: Operation) -> bool:
+    tiles = [result for op in walk(loop) for result in op.results if is_tile(result)]
+    return sum(layout_of(tile).num_registers for tile in tiles) <= MOST_VALUES
+
+
+# ---- the two loops -------------------------------------------------------------------------------
+def _version(loop: TableOperation, accesses: list[TableOperation]) -> None:
+    insert = inserter(loop)
+    conditions = [condition for access in accesses for condition in _conditions(access, loop, insert)]
+    first, *others = conditions
+    for other in others:
+        first = insert(binary(arith.AndIOp, first, other))
+    unchecked = loop.clone()
+    for op, copy in zip(walk(loop), walk(unchecked), strict=True):
+        if op in accesses:
+            row(copy).index_checks = [Check.NONE] * len(row(copy).coords)
+    _choose(first, unchecked, loop)
+
+
+def _conditions(access: TableOperation, loop: TableOperation, insert: Insert) -> Iterator[SSAValue]:
+    for dim in _asked(access):
+        index = access.coords[dim]
+        predicate, value = ("sle", loop.upper) if _is_counter(index, loop) else ("ult", index)
+        type = type_of(value, IntegerType)
+        counts = GetTileCountOp.make([access.view], [type] * len(access.coords))
+        insert(counts)
+        yield insert(arith.CmpiOp.make([value, counts.results[dim]], [i1], {"predicate": StringAttr(predicate)}))
+
+
+def _choose(condition: SSAValue, unchecked: Operation, loop: TableOperation) -> None:
+    then, otherwise = Block(), Block()
+    types = [result.type for result in loop.results]
+    choice = IfOp.make([condition], types, location_of(loop), [Region(then), Region(otherwise)])
+    insert_before(choice, loop)
+    for old, new in zip(loop.results, choice.results):
+        old.replace_all_uses_with(new)
+    loop.detach()
+    for block, op in ((then, unchecked), (otherwise, loop)):
+        block.add_ops([op, YieldOp.make([list(op.results)], [])])

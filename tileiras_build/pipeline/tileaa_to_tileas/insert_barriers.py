@@ -1,0 +1,131 @@
+"""Insert barriers where a token orders accesses that different threads may make to the same bytes.
+
+In:    nv_tileas memory operations joined by tokens.
+Out:   the same with nv_tileas.barrier before each access that must see, or must not disturb, an earlier access of
+       another thread.
+After: convert_tileaa_to_tileas. Before: scratch is assigned (a barrier ends all reading of it).
+Sound: within a thread text order is program order; across the threads of the tile program a token edge from a write
+       to any access, or from a read to a write, needs a barrier between the two. Each access is taken as touching any
+       byte, and a token carried by a loop as coming from every access in it.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.casting import block_of
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import BarrierOp
+from ...ir.dialects.op_traits import Effect, facts_of, is_access, is_choice, is_entry, is_fence, is_loop
+from ..analysis.memory_order import acquires, releases
+from ..analysis.view_chains import TOKEN
+from ..job import Job
+from ..pass_manager import EdgePass
+
+NONE, READ, WRITE = Effect.NONE, Effect.READ, Effect.WRITE
+
+
+class OrderTokens(EdgePass):
+    """Barriers from tokens."""
+
+    name = "tileas-order-tokens"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            if is_entry(func):
+                _Orderer().block(func.regions[0].blocks[0])
+
+
+class _Orderer:
+    """``behind[token]``: what the accesses that a token follows did (READ, WRITE), and when.
+
+    A barrier ends all that came before it, so a time is enough to remember it by: forgetting each token would make
+    every barrier as long as the program before it.
+    """
+
+    def __init__(self):
+        self.behind: dict[SSAValue, tuple[Effect, int]] = {}
+        self.now, self.barrier = 1, 0
+
+    def note(self, token: SSAValue, mask: Effect) -> None:
+        self.now += 1
+        self.behind[token] = mask, self.now
+
+    def _since_barrier(self, token: SSAValue) -> Effect:
+        mask, time = self.behind.get(token, (NONE, 0))
+        return mask if time > self.barrier else NONE
+
+    def block(self, block: Block) -> None:
+        for op in list(block.ops):
+            self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        if is_access(op):
+            self._access(op)
+        elif is_loop(op):
+            self._loop(op)
+        elif is_choice(op):
+            self._if(op)
+        elif is_fence(op):
+            self._barrier_before(op)
+            self.note(op.results[0], NONE)
+        else:
+            self._results(op, self._together(op))
+
+    def _results(self, op: Operation, mask: Effect) -> None:
+        for result in op.results:
+            if result.type.name == TOKEN:
+                self.note(result, mask)
+
+    def _together(self, op: Operation) -> Effect:
+        mask = NONE
+        for operand in op.operands:
+            mask |= self._since_barrier(operand)
+        return mask
+
+    def _access(self, op: Operation) -> None:
+        kind, before = facts_of(op).effect, self._together(op)
+        conflict = WRITE in before or (before and WRITE in kind)
+        if conflict or (before and releases(op)):
+            self._barrier_before(op)
+            before = NONE
+        self._results(op, before | kind)
+        if acquires(op):
+            # What other threads do next must come after what this one acquired.
+            block_of(op).insert_op_after(BarrierOp.make([], []), op)
+            self._cleared()
+
+    def _barrier_before(self, op: Operation) -> None:
+        block_of(op).insert_op_before(BarrierOp.make([], []), op)
+        self._cleared()
+
+    def _cleared(self) -> None:
+        self.now += 1
+        self.barrier = self.now
+
+    def _loop(self, op: Operation) -> None:
+        block = op.regions[0].blocks[0]
+        inside = NONE
+        for inner in walk(block):
+            inside |= facts_of(inner).effect if is_access(inner) else NONE
+        entering, before = self._together(op), self.barrier
+        for argument in block.args:
+            if argument.type.name == TOKEN:
+                self.note(argument, entering | inside)
+        self.block(block)
+        # The body may not have run, nor a barrier in it: what was open before is open after.
+        self.barrier = before
+        self._results(op, entering | inside)
+
+    def _if(self, op: Operation) -> None:
+        before, after, inside = self.barrier, [], NONE
+        for region in op.regions:
+            self.barrier = before
+            self.block(region.blocks[0])
+            last = region.blocks[0].last_op
+            inside |= self._together(last) if last is not None else NONE
+            after.append(self.barrier)
+        # What is open after one of the branches is open.
+        self.barrier = min(after)
+        self._results(op, inside)

@@ -1,0 +1,111 @@
+"""Operands of a product that are read from their stages in steps along k."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import row, tile_type
+from ...ir.dialects.cute import layout_of
+from ...ir.dialects.cute.layout_attr import LayoutAttr
+from ...ir.dialects.nv_tileas.ops import LocalLoadOp
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import passes_through
+from ...ir.layouts import LinearLayout
+from ..common.llvm_element_types import element_of
+from .rewriter import Insert
+
+PERMUTE, VIEW, CONVERT = "nv_tileas.permute", "nv_tileas.view", "nv_tileas.convert_layout"
+
+
+@dataclass(frozen=True, eq=False)
+class _Link:
+    """An operation between the stage and the product; along which dimension its tile is cut, and the layout of a step's."""
+
+    op: TableOperation
+    dim: int
+    layout: LinearLayout
+
+    @property
+    def type(self) -> TensorType:
+        """Of a step's tile."""
+        whole = tile_type(self.op.results[0])
+        return TensorType(whole.element_type, self.layout.shape, LayoutAttr(self.layout))
+
+
+@dataclass(frozen=True, eq=False)
+class SteppedOperand:
+    """``links``: the reading of the stage first, and what makes the operand of it."""
+
+    links: tuple[_Link, ...]
+
+    @property
+    def reading(self) -> TableOperation:
+        """The local_load of the whole tile."""
+        return self.links[0].op
+
+    @property
+    def ops(self) -> list[Operation]:
+        return [link.op for link in self.links]
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether its elements are made of those of the stage, as numbers of another type are."""
+        return any(link.op.name not in (PERMUTE, VIEW) for link in self.links[1:])
+
+    @property
+    def step_registers(self) -> int:
+        """Of a thread, for the operand in one step; elements of less than 32 bits share them."""
+        last = self.links[-1]
+        return -(-last.layout.num_registers * element_of(last.type).bits // 32)
+
+    def read(self, step: int, values: Mapping[SSAValue, SSAValue], insert: Insert) -> SSAValue:
+        """The operand in one step, of the stage that ``values`` say."""
+        first, *others = self.links
+        starts = [0] * len(first.type.get_shape())
+        starts[first.dim] = step * first.type.get_shape()[first.dim]
+        operands = [values.get(value, value) for value in first.op.operands]
+        current = insert(LocalLoadOp.make(operands, [first.type], starts=tuple(starts)))
+        for link in others:
+            current = insert(link.op.make([current], [link.type], dict(link.op.attributes)))
+        return current
+
+
+def stepped_operand(product: TableOperation, index: int, steps: int) -> SteppedOperand | None:
+    """An operand that nothing else reads, in so many steps; None where it does not come from a stage, or threads would hold
+    parts of a step only.
+    """
+    value = product.operands[index]
+    links: list[_Link] = []
+    dim = len(tile_type(value).get_shape()) - (1 if index == 0 else 2)
+    while isinstance(op := value.owner, Operation) and op.parent is product.parent and len(list(value.uses)) == 1:
+        if (layout := _cut(value, dim, steps)) is None:
+            return None
+        links.insert(0, _Link(row(op), dim, layout))
+        if op.name == LocalLoadOp.name:
+            return SteppedOperand(tuple(links))
+        if op.name == CONVERT or not passes_through(op) or (before := _dim_before(row(op), dim)) is None:
+            return None
+        value, dim = op.operands[0], before
+    return None
+
+
+def _cut(tile: SSAValue, dim: int, steps: int) -> LinearLayout | None:
+    """The layout of a step's tile; None where threads would hold parts of steps only."""
+    cut = layout_of(tile).slice_registers(dim, 0, tile_type(tile).get_shape()[dim] // steps)
+    return None if cut is None else cut[0]
+
+
+def _dim_before(link: TableOperation, dim: int) -> int | None:
+    """Which dimension of its operand becomes dimension ``dim`` of a link's result; None where it is parts of several."""
+    if link.name == PERMUTE:
+        return link.permutation[dim]
+    before, after = (tuple(tile_type(value).get_shape()) for value in (link.operands[0], link.results[0]))
+    if link.name != VIEW or before == after:
+        return dim
+    outside = prod(after[:dim])
+    return next((at for at, size in enumerate(before) if size == after[dim] and prod(before[:at]) == outside), None)

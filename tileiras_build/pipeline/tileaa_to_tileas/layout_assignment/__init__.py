@@ -1,0 +1,1 @@
+"""Seeds, constraints and rewrites of layouts, for ``assign_layouts.py``."""

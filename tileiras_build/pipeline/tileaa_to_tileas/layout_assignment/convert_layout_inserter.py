@@ -1,0 +1,127 @@
+"""Layouts in the types of values, and conversions where operations need others."""
+
+from __future__ import annotations
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....ir.casting import block_of, expect, owner
+from ....ir.dialects.cute import layout_of
+from ....ir.dialects.nv_tileas.ops import ConvertLayoutOp
+from ....ir.dialects.op_definition import location_of
+from ....ir.dialects.op_traits import is_cheap
+from ....ir.layouts import LinearLayout
+from ...analysis.op_queries import ELEMENTWISE, is_tile, kind_of, tiles
+from . import layout_inference as rules
+from .equivalence_classes import LayoutClasses
+from .view_chain_layouts import with_layout
+
+MAX_REMATERIALIZED = 16
+
+
+class LayoutWriter:
+    """Gives values their layouts, and operations the operands that they need: converted, or computed again."""
+
+    def __init__(self, classes: LayoutClasses):
+        self.classes = classes
+        self.made: dict[tuple[SSAValue, LinearLayout, Block], SSAValue] = {}
+
+    def require(self, op: Operation, index: int, layout: LinearLayout, *, exact: bool = True) -> None:
+        """Make operand ``index`` have ``layout``; if not ``exact``, registers may also be renamed or repeated."""
+        value = op.operands[index]
+        held = layout_of(value)
+        if held == layout or (not exact and held.register_permutation(layout) is not None):
+            return
+        op.operands[index] = self.converted(value, layout, op)
+
+    def converted(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
+        """``value`` in another layout: computed again if that is cheap, else converted near its user or definition."""
+        anchor = _place_before(value, user)
+        key = (value, layout, block_of(anchor))
+        if (known := self.made.get(key)) is not None and _dominates(known, user):
+            return known
+        budget = [MAX_REMATERIALIZED]
+        if _can_repeat(value, budget):
+            new = self._repeat(value, layout, user)
+        else:
+            op = ConvertLayoutOp.make([[value]], [with_layout(value.type, layout)])
+            _copy_location(user, op)
+            block_of(anchor).insert_op_before(op, anchor)
+            new = op.results[0]
+        self.made[key] = new
+        return new
+
+    def _repeat(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
+        """The operations that make ``value`` again, in ``layout``."""
+        if layout_of(value) == layout:
+            return value
+        op = owner(value)
+        clone = type(op).create(
+            operands=list(op.operands),
+            result_types=[with_layout(value.type, layout)],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+        )
+        for index, operand in enumerate(op.operands):
+            if is_tile(operand):
+                wanted = rules.operand_layout(op, operand, layout)
+                held = layout_of(operand)
+                if held != wanted and (kind_of(op) == ELEMENTWISE or held.register_permutation(wanted) is None):
+                    clone.operands[index] = self._repeat(operand, wanted, user)
+        block_of(user).insert_op_before(clone, user)
+        return clone.results[0]
+
+    def produce(self, value: SSAValue, layout: LinearLayout) -> None:
+        """``value`` comes out in ``layout``; users that expect its class's layout get a conversion after it."""
+        wanted = self.classes.layout(value)
+        set_layout(value, layout)
+        if layout == wanted:
+            return
+        op = owner(value)
+        conversion = ConvertLayoutOp.make([[value]], [with_layout(value.type, wanted)])
+        _copy_location(op, conversion)
+        block_of(op).insert_op_after(conversion, op)
+        value.replace_uses_with_if(conversion.results[0], lambda use: use.operation is not conversion)
+
+
+def _place_before(value: SSAValue, user: Operation) -> Operation:
+    """Where a conversion goes: before the user if the value is of the same block, else right after its definition."""
+    owner = value.owner
+    if isinstance(owner, Block):
+        return user if owner is user.parent else (owner.first_op or user)
+    if owner.parent is user.parent:
+        return user
+    return owner.next_op or user
+
+
+def _dominates(value: SSAValue, user: Operation) -> bool:
+    """Whether ``value`` is defined wherever ``user`` stands: what was made inside one loop is unknown to the next."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    place: Operation | None = user
+    while place is not None and place.parent is not block:
+        place = place.parent_op()
+    return place is not None and (isinstance(owner, Block) or owner.is_before_in_block(place))
+
+
+def _can_repeat(value: SSAValue, budget: list[int]) -> bool:
+    budget[0] -= 1
+    op = value.owner
+    if budget[0] < 0 or not isinstance(op, Operation) or not is_cheap(op) or op.regions:
+        return False
+    return all(_can_repeat(operand, budget) for operand in tiles(op.operands))
+
+
+def _copy_location(source: Operation, target: Operation) -> None:
+    target.attributes |= location_of(source)
+
+
+def set_layout(value: SSAValue, layout: LinearLayout) -> None:
+    """Write a layout into a tile's type."""
+    type = with_layout(value.type, layout)
+    value._type = type
+    if isinstance(value.owner, ConstantOp):
+        # The elements' type is the result's: text has one for both.
+        elements = expect(DenseIntOrFPElementsAttr, value.owner.properties["value"])
+        value.owner.properties["value"] = DenseIntOrFPElementsAttr(type, elements.data)

@@ -1,0 +1,128 @@
+"""Tiles that share a layout, the votes for it, and the decision.
+
+Classes are decided by the heaviest vote first, and each decision is passed through views, broadcasts and reductions as
+a vote for its neighbors.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from itertools import count
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.casting import tile_type
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.layouts import LinearLayout, coalesced, spread_vector
+from ...analysis.access_vectorization import VECTOR_BYTES, WIDE_BYTES
+from ...analysis.axis_info import AxisAnalysis
+from ...common.llvm_element_types import element_of
+from ...job import Job
+
+PASSED_ON = 0.5  # of a vote's weight
+Vote = tuple[float, int, LinearLayout]  # weight, number, what is asked for
+Passes = Callable[[LinearLayout], LinearLayout | None]
+
+
+class LayoutClasses:
+    """The tiles of a kernel in classes, each with the votes for its layout, and the layout once it is decided."""
+
+    def __init__(self, func: Operation, job: Job, num_warps: int):
+        self.job, self.num_warps = job, num_warps
+        self.analysis = AxisAnalysis()
+        self.parent: dict[SSAValue, SSAValue] = {}
+        self.votes: dict[SSAValue, list[Vote]] = {}
+        self.layouts: dict[SSAValue, LinearLayout] = {}
+        self.links: dict[SSAValue, list[tuple[SSAValue, Passes]]] = {}
+        self.ports: dict[Operation, LinearLayout] = {}
+        self.order = count()
+        self.ops = [op for op in walk(func) if op is not func]
+        # Where a kernel multiplies, its products decide about its tiles, and those are copied 16 bytes at a time.
+        multiplies = any(op.name == "nv_tileas.dot" for op in self.ops)
+        self.access_bytes = WIDE_BYTES if job.target.has("ldst_256") and not multiplies else VECTOR_BYTES
+
+    # ---- classes -----------------------------------------------------------------------------------
+    def find(self, value: SSAValue) -> SSAValue:
+        """The tile that stands for the class of a tile."""
+        root = value
+        while (above := self.parent.get(root, root)) is not root:
+            root = above
+        while (above := self.parent.get(value, root)) is not root:
+            self.parent[value], value = root, above
+        return root
+
+    def union(self, values: list[SSAValue]) -> None:
+        """Put tiles in one class."""
+        for value in values[1:]:
+            first, other = self.find(values[0]), self.find(value)
+            if first is not other:
+                self.parent[other] = first
+
+    # ---- votes -------------------------------------------------------------------------------------
+    def vote(self, value: SSAValue, layout: LinearLayout, weight: float) -> None:
+        """Ask for a layout of the class of a tile, the more strongly the larger ``weight``."""
+        root = self.find(value)
+        self.votes.setdefault(root, []).append((weight, next(self.order), layout))
+
+    def link(self, source: SSAValue, target: SSAValue, passes: Passes) -> None:
+        """Once the class of ``source`` has a layout, that of ``target`` is asked for what ``passes`` makes of it."""
+        self.links.setdefault(self.find(source), []).append((target, passes))
+
+    def memory_layout(self, value: SSAValue, order: list[int], vector: int) -> LinearLayout:
+        """The coalesced layout of a tile whose fastest dimension is ``order[0]``."""
+        shape = tuple(tile_type(value).get_shape())
+        vector = min(vector, spread_vector(tile_size(value), self.num_warps, vector))
+        return coalesced(shape, tuple(order), vector, self.num_warps)
+
+    def default_layout(self, value: SSAValue) -> LinearLayout:
+        """The layout for a tile that nothing asks about."""
+        shape = tuple(tile_type(value).get_shape())
+        vector = max(VECTOR_BYTES // element_of(value.type).bytes, 1)
+        return self.memory_layout(value, list(range(len(shape) - 1, -1, -1)), vector)
+
+    # ---- decisions ---------------------------------------------------------------------------------
+    def decide(self) -> None:
+        """Give classes their layouts, the heaviest vote first; each decision is passed on as votes for neighbors."""
+        heap = [
+            (-weight, number, root, layout)
+            for root, votes in self.votes.items()
+            for weight, number, layout in _tally(votes)
+        ]
+        heapq.heapify(heap)
+        while heap:
+            weight, _, root, layout = heapq.heappop(heap)
+            if root not in self.layouts:
+                self.layouts[root] = layout
+                for vote in self._passed_on(root, layout, weight * PASSED_ON):
+                    heapq.heappush(heap, vote)
+
+    def _passed_on(
+        self, root: SSAValue, layout: LinearLayout, weight: float
+    ) -> Iterator[tuple[float, int, SSAValue, LinearLayout]]:
+        for target, passes in self.links.get(root, ()):
+            passed = passes(layout)
+            if passed is not None and self.find(target) not in self.layouts:
+                yield weight, next(self.order), self.find(target), passed
+
+    def layout(self, value: SSAValue) -> LinearLayout:
+        """The layout of a value's class; a class without votes takes the default of its shape."""
+        root = self.find(value)
+        if root not in self.layouts:
+            self.layouts[root] = self.default_layout(root)
+        return self.layouts[root]
+
+
+def _tally(votes: list[Vote]) -> list[Vote]:
+    """One entry per layout with the sum of its weights."""
+    totals: dict[LinearLayout, tuple[float, int]] = {}
+    for weight, number, layout in votes:
+        before = totals.get(layout, (0.0, number))
+        totals[layout] = (before[0] + weight, before[1])
+    return [(weight, number, layout) for layout, (weight, number) in totals.items()]
+
+
+def tile_size(value: SSAValue) -> int:
+    """Elements of a tile."""
+    return prod(tile_type(value).get_shape())

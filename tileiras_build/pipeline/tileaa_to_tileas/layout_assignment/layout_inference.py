@@ -1,0 +1,165 @@
+"""How the layouts of an operation's operands and results are related."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.casting import given, row, tile_type
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_traits import Layouts, facts_of
+from ....ir.layouts import LinearLayout
+from ....ir.layouts.linear_layout import dim_bases
+from ....target.targets import Target
+from ...analysis.mma_atom_selection import (
+    atom_named,
+    scale_columns,
+    tensor_memory_tiles,
+    tiling_of,
+    warpgroup_tiling_of,
+)
+from ...common.llvm_element_types import element_of, value_bits
+
+LANE_BITS = 5
+
+
+def operand_layout(op: Operation, operand: SSAValue, result: LinearLayout) -> LinearLayout:
+    """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
+    if facts_of(op).layouts is Layouts.ELEMENTWISE:
+        return result
+    source = tuple(tile_type(operand).get_shape())
+    if op.name == "nv_tileas.view":
+        return result.reshape(source).distinct_registers()[0]
+    if op.name == "nv_tileas.broadcast":
+        return broadcast_source(result, source)
+    permutation = row(op).permutation
+    return result.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
+
+
+def broadcast_source(layout: LinearLayout, source: tuple[int, ...]) -> LinearLayout:
+    """The result's layout with the repeated dimensions removed."""
+    for dim, size in enumerate(source):
+        if size == 1:
+            layout = layout.project(dim)
+    return layout.distinct_registers()[0]
+
+
+def broadcast_result(layout: LinearLayout, target: tuple[int, ...]) -> LinearLayout:
+    """New coordinates go to lanes and warps that only repeat, lowest first, then to registers."""
+    for dim, size in enumerate(target):
+        if layout.shape[dim] != size:
+            layout = layout.resize(dim, size)
+            layout = _filled(layout, dim_bases(layout.shape)[dim])
+    return layout
+
+
+def _filled(layout: LinearLayout, units: list[int]) -> LinearLayout:
+    remaining = list(units)
+    lanes = tuple(image or (remaining.pop(0) if remaining else 0) for image in layout.lanes)
+    warps = tuple(image or (remaining.pop(0) if remaining else 0) for image in layout.warps)
+    return LinearLayout(layout.registers + tuple(remaining), lanes, warps, layout.shape)
+
+
+def reduce_result(layout: LinearLayout, axis: int) -> LinearLayout:
+    """The axis gone; registers that would repeat others too."""
+    return layout.drop_dim(axis).distinct_registers()[0]
+
+
+def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
+    """The layout of a tile smaller than the one ``layout`` is for: positions beyond it repeat."""
+    for dim, size in enumerate(shape):
+        if layout.shape[dim] != size:
+            layout = layout.resize(dim, size)
+    return layout
+
+
+def dot_layouts(op: TableOperation, target: Target) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
+    """The fragments of a product's operands and result."""
+    tiling = tiling_of(op, atom_named(target, op.atom))
+    values = (op.lhs, op.rhs, op.result)
+    layouts = (tiling.a, tiling.b, tiling.c)
+    a, b, c = (restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
+    return a, b, c
+
+
+def scale_layouts(op: TableOperation, target: Target, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+    """How threads hold the scales of a product's operands."""
+    if op.tensor_memory is not None:
+        left, right = (columns.layout for columns in scale_columns(op, num_warps))
+        return left, right
+    atom = atom_named(target, op.atom)
+    tiling = tiling_of(op, atom)
+    layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")
+    scales = (op.lhs_scale, op.rhs_scale)
+    left, right = (restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
+    return left, right
+
+
+def warpgroup_layouts(op: TableOperation, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+    """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
+    tiling = warpgroup_tiling_of(op, num_warps)
+    return tiling.a, tiling.c
+
+
+def tensor_memory_layouts(op: TableOperation, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
+    """How threads hold a product's left operand on its way to tensor memory, and its accumulators on theirs from it."""
+    left, accumulators = tensor_memory_tiles(op, num_warps)
+    return None if left is None else left.layout, accumulators.layout
+
+
+def can_scan(layout: LinearLayout, axis: int) -> bool:
+    """No warp moves along the axis and no bit along two dimensions."""
+    return layout.is_separable(axis) and not layout.bits_along(axis)["warp"]
+
+
+def scan_layout(shape: tuple[int, ...], axis: int, num_warps: int) -> LinearLayout:
+    """Lanes along the axis, warps along the others (or repeating); what is left over goes to registers."""
+    units = dim_bases(shape)
+    along = list(units[axis])
+    others = [unit for dim in range(len(shape) - 1, -1, -1) if dim != axis for unit in units[dim]]
+    lanes = [along.pop(0) if along else (others.pop(0) if others else 0) for _ in range(LANE_BITS)]
+    warps = [others.pop(0) if others else 0 for _ in range(num_warps.bit_length() - 1)]
+    return LinearLayout(tuple(along + others), tuple(lanes), tuple(warps), shape)
+
+
+def is_additive(layout: LinearLayout) -> bool:
+    """No bit of the tile's index is moved by both threads and registers."""
+    threads = registers = 0
+    for image in (*layout.lanes, *layout.warps):
+        threads |= image
+    for image in layout.registers:
+        registers |= image
+    return not threads & registers
+
+
+def narrow_ratio(op: TableOperation) -> float:
+    """Result elements per source element of a reinterpretation."""
+    return value_bits(element_of(op.source.type)) / value_bits(element_of(op.result.type))
+
+
+def has_neighbors(layout: LinearLayout, shift: int) -> bool:
+    """The lowest registers are 2**shift consecutive elements, which nothing else moves among."""
+    low = (1 << shift) - 1
+    others = (*layout.registers[shift:], *layout.lanes, *layout.warps)
+    return layout.registers[:shift] == tuple(1 << bit for bit in range(shift)) and not any(i & low for i in others)
+
+
+def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout | None:
+    """The parts of an element are neighbors in its thread; None where parts that should be one element are not."""
+    if ratio >= 1:
+        shift = int(ratio).bit_length() - 1
+        size = layout.size << shift
+        parts = tuple(1 << bit for bit in range(shift))
+        registers = parts + tuple(image << shift for image in layout.registers)
+        lanes = tuple(image << shift for image in layout.lanes)
+        return LinearLayout(registers, lanes, tuple(image << shift for image in layout.warps), (size,))
+    shift = int(1 / ratio).bit_length() - 1
+    if not has_neighbors(layout, shift):
+        return None
+    registers = tuple(image >> shift for image in layout.registers[shift:])
+    lanes = tuple(image >> shift for image in layout.lanes)
+    return LinearLayout(registers, lanes, tuple(image >> shift for image in layout.warps), (layout.size >> shift,))
+
+
+def widened_source(layout: LinearLayout, ratio: float, result: LinearLayout) -> LinearLayout:
+    """A layout of the narrow elements whose lowest registers are the parts of one wide element."""
+    return given(reinterpreted(result.distinct_registers()[0], 1 / ratio))

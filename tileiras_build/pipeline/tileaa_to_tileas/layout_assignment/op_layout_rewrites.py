@@ -1,0 +1,269 @@
+"""How each kind of operation gets its layouts: what its operands must have, what its results come out in."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.casting import given, row, tile_type
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_traits import is_counted_loop, is_loop, renames
+from ....ir.layouts import LinearLayout
+from ...analysis.access_vectorization import SECTOR_BYTES, ViewFacts
+from ...analysis.op_queries import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
+from ...analysis.view_chains import source_load
+from ...common.llvm_element_types import element_of
+from . import layout_inference as rules
+from .convert_layout_inserter import LayoutWriter, layout_of, set_layout
+from .equivalence_classes import tile_size
+from .layout_constraints import is_free, yielded
+from .layout_seeds import FETCHED_PRODUCTS
+
+# A store from the accumulator fragment costs less than a trip through shared memory if it stays this wide.
+DIRECT_STORE_BYTES = 8
+PRINTED_WHOLE = (
+    1024  # elements of a print that a thread holds all of: beyond some hundreds they are in its local memory
+)
+FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
+
+
+def write(writer: LayoutWriter, op: Operation) -> None:
+    """Write the layouts of an operation's operands and results."""
+    if is_loop(op):
+        for argument in tiles(op.regions[0].blocks[0].args):
+            set_layout(argument, writer.classes.layout(argument))
+    if (handler := WRITES.get(op.name)) is not None:
+        handler(writer, row(op))
+    elif (of_kind := KIND_WRITES.get(kind_of(op))) is not None:
+        of_kind(writer, op)
+
+
+def _write_elementwise(writer: LayoutWriter, op: Operation) -> None:
+    produced = tiles(op.results)
+    involved = produced + tiles(op.operands)
+    if not involved:
+        return
+    reference = produced[0] if produced else next((v for v in involved if not is_free(v)), involved[0])
+    layout = writer.classes.layout(reference)
+    for index, operand in enumerate(op.operands):
+        if is_tile(operand):
+            writer.require(op, index, layout)
+    for result in produced:
+        set_layout(result, layout)
+
+
+def _write_free(writer: LayoutWriter, op: Operation) -> None:
+    for result in tiles(op.results):
+        set_layout(result, writer.classes.layout(result))
+
+
+def _write_shape(writer: LayoutWriter, op: Operation) -> None:
+    layout = writer.classes.layout(op.results[0])
+    writer.require(op, 0, rules.operand_layout(op, op.operands[0], layout), exact=False)
+    set_layout(op.results[0], layout)
+
+
+def _write_tiled_load(writer: LayoutWriter, op: TableOperation) -> None:
+    layout = writer.classes.ports[op]
+    wanted = writer.classes.layout(op.value)
+    if tile_size(op.value) <= 32 * writer.classes.num_warps or _only_scales(op.value):
+        layout = wanted  # one element a thread at most, or bytes of few lines: any layout reads as well
+    _require_index(writer, op, layout)
+    writer.produce(op.value, layout)
+
+
+def _only_scales(value: SSAValue) -> bool:
+    """Whether products multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
+    for use in value.uses:
+        op = use.operation
+        if renames(op) and not _only_scales(op.results[0]):
+            return False
+        if not renames(op) and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
+            return False
+    return True
+
+
+def _require_index(writer: LayoutWriter, op: TableOperation, layout: LinearLayout) -> None:
+    """The index tile of a gather has the tile's layout along the sparse dimension."""
+    sparse = op.view.type.sparse.data
+    if sparse < 0:
+        return
+    wanted = layout
+    for dim in range(layout.rank - 1, -1, -1):
+        if dim != sparse:
+            wanted = wanted.drop_dim(dim)
+    index = list(op.operands).index(op.coords[sparse])
+    writer.require(op, index, wanted.distinct_registers()[0], exact=False)
+
+
+def _write_tiled_store(writer: LayoutWriter, op: TableOperation) -> None:
+    order = ViewFacts(op.view, writer.classes.analysis).order
+    small = tile_size(op.value) <= 32 * writer.classes.num_warps
+    if element_of(op.value.type).per_byte > 1 or not small and _stores_narrowly(op, order):
+        writer.require(op, list(op.operands).index(op.value), writer.classes.ports[op])
+    _require_index(writer, op, layout_of(op.value))
+
+
+def _stores_narrowly(op: TableOperation, order: list[int]) -> bool:
+    """Whether a tile as it is held would be stored in pieces that waste memory's sectors."""
+    held, bytes = layout_of(op.value), element_of(op.value.type).bytes
+    width = min(held.contiguous(order), op.vector) * bytes
+    sector = width << (held.bits_along(order[0])["lane"].bit_count() if order else 0)
+    return width < DIRECT_STORE_BYTES or sector < SECTOR_BYTES or bytes < 4
+
+
+def _write_dot(writer: LayoutWriter, op: TableOperation) -> None:
+    for mark, layouts in FETCHED_PRODUCTS.items():
+        if mark in op.attributes:
+            return _write_fetching_dot(writer, op, layouts(op, writer.classes.num_warps))
+    if op.atom is not None:
+        return _write_fragments_dot(writer, op, rules.dot_layouts(op, writer.classes.job.target))
+    layout = writer.classes.layout(op.result)
+    writer.require(op, 2, layout)
+    set_layout(op.result, layout)
+
+
+def _write_fragments_dot(writer: LayoutWriter, op: TableOperation, layouts: tuple[LinearLayout, ...]) -> None:
+    for index, layout in enumerate(layouts):
+        writer.require(op, index, layout, exact=False)
+    _require_scales(writer, op)
+    writer.produce(op.result, layouts[2])
+
+
+def _write_fetching_dot(
+    writer: LayoutWriter, op: TableOperation, layouts: tuple[LinearLayout | None, LinearLayout]
+) -> None:
+    """What stays in shared memory may have any layout: the right operand, the left one if fetched and not scattered."""
+    left, accumulators = layouts
+    source = source_load(op, 0)
+    fetched = op.resident or source is not None and source[0].tma
+    if not fetched or op.scattered_rows:
+        writer.require(op, 0, given(left), exact=False)
+    writer.require(op, 2, accumulators)
+    _require_scales(writer, op)
+    writer.produce(op.result, accumulators)
+
+
+def _require_scales(writer: LayoutWriter, op: TableOperation) -> None:
+    if op.lhs_scale is None:
+        return
+    layouts = rules.scale_layouts(op, writer.classes.job.target, writer.classes.num_warps)
+    for index, layout in enumerate(layouts, FIRST_SCALE):
+        writer.require(op, index, layout, exact=False)
+
+
+def _write_reduce(writer: LayoutWriter, op: TableOperation) -> None:
+    axis = op.axis
+    layout = layout_of(op.sources[0])
+    if not layout.is_separable(axis):
+        layout = writer.classes.default_layout(op.sources[0])
+    for index in range(len(op.sources)):
+        writer.require(op, index, layout)
+    for result in tiles(op.results):
+        writer.produce(result, rules.reduce_result(layout, axis))
+
+
+def _write_scan(writer: LayoutWriter, op: TableOperation) -> None:
+    axis = op.axis
+    layout = layout_of(op.sources[0])
+    if not rules.can_scan(layout, axis):
+        layout = rules.scan_layout(tuple(op.sources[0].type.get_shape()), axis, writer.classes.num_warps)
+    for index in range(len(op.sources)):
+        writer.require(op, index, layout)
+    for result in op.results:
+        writer.produce(result, layout)
+
+
+def _write_cat(writer: LayoutWriter, op: TableOperation) -> None:
+    dim = op.dim
+    part = layout_of(op.lhs).distinct_registers()[0]
+    writer.require(op, 0, part)
+    writer.require(op, 1, part)
+    writer.produce(op.result, part.cat(dim))
+
+
+def _write_slice(writer: LayoutWriter, op: TableOperation) -> None:
+    """Through shared memory: any layouts, as long as the slice's registers and threads do not share bits."""
+    for result in tiles(op.results):
+        layout = writer.classes.layout(result)
+        writer.produce(result, layout if rules.is_additive(layout) else writer.classes.default_layout(result))
+    if op.name.endswith("insert_slice"):
+        writer.require(op, 0, writer.classes.default_layout(op.operands[0]))
+        writer.require(op, 1, layout_of(op.results[0]))
+
+
+def _write_reinterpret(writer: LayoutWriter, op: TableOperation) -> None:
+    ratio = rules.narrow_ratio(op)
+    layout = layout_of(op.source).distinct_registers()[0]
+    if ratio < 1:
+        wide = rules.widened_source(layout, ratio, writer.classes.layout(op.result))
+        writer.require(op, 0, wide)
+        layout = wide
+    else:
+        writer.require(op, 0, layout)
+    writer.produce(op.result, given(rules.reinterpreted(layout, ratio)))
+
+
+def _write_loop(writer: LayoutWriter, op: TableOperation) -> None:
+    counted = is_counted_loop(op)
+    arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
+    for index, argument in enumerate(arguments):
+        if is_tile(argument):
+            writer.require(op, index + (3 if counted else 0), writer.classes.layout(argument))
+    for result in tiles(op.results):
+        set_layout(result, writer.classes.layout(result))
+
+
+def _write_yield(writer: LayoutWriter, op: TableOperation) -> None:
+    for index, (value, target) in enumerate(yielded(op)):
+        if is_tile(value):
+            writer.require(op, index, writer.classes.layout(target))
+
+
+def _write_if(writer: LayoutWriter, op: TableOperation) -> None:
+    for result in tiles(op.results):
+        set_layout(result, writer.classes.layout(result))
+
+
+def _write_print(writer: LayoutWriter, op: TableOperation) -> None:
+    """Whole in each thread, of which one prints it; tiles that take too many registers for that stay where they are."""
+    shapes: dict[tuple, LinearLayout] = {}
+    if sum(tile_size(value) for value in tiles(op.operands)) <= PRINTED_WHOLE:
+        shapes |= {
+            shape: LinearLayout.replicated(shape, writer.classes.num_warps) for shape in map(_shape, tiles(op.operands))
+        }
+    for index, value in enumerate(op.operands):
+        if is_tile(value):
+            writer.require(op, index, shapes.setdefault(_shape(value), layout_of(value)))
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(tile_type(value).get_shape())
+
+
+WRITES = {
+    "nv_tileas.tiled_load": _write_tiled_load,
+    "nv_tileas.tiled_store": _write_tiled_store,
+    "nv_tileas.tiled_atomic_rmw": _write_tiled_store,
+    "nv_tileas.dot": _write_dot,
+    "nv_tileas.reduce": _write_reduce,
+    "nv_tileas.scan": _write_scan,
+    "nv_tileas.cat": _write_cat,
+    "nv_tileas.extract_slice": _write_slice,
+    "nv_tileas.insert_slice": _write_slice,
+    "nv_tileas.reinterpret": _write_reinterpret,
+    "nv_tileas.for": _write_loop,
+    "nv_tileas.loop": _write_loop,
+    "nv_tileas.if": _write_if,
+    "nv_tileas.yield": _write_yield,
+    "nv_tileas.break": _write_yield,
+    "nv_tileas.continue": _write_yield,
+    "nv_tileas.print": _write_print,
+}
+
+
+KIND_WRITES = {
+    ELEMENTWISE: _write_elementwise,
+    POINTER: _write_elementwise,
+    FREE: _write_free,
+    SHAPE: _write_shape,
+}

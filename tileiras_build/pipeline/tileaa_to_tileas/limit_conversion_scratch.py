@@ -1,0 +1,40 @@
+"""Let tiles pass through shared memory in small parts, in kernels that do not fit otherwise.
+
+In:    nv_tileas operations with layouts, in a kernel that gives up something (savings.py).
+Out:   ``part_bytes`` on convert_layouts, ``cut_bits`` on slices and ``k_parts`` on products whose tiles pass in parts; where the layouts of a conversion
+       leave too few bits to cut a tile along, there are two, with a layout between them.
+After: all passes that add conversions. Before: assign_scratch, which sizes and places the parts.
+Sound: two conversions one after the other are the conversion from the first layout to the last; parts are a matter of how
+       an operation is written, which the proofs of conversions and slices' numbers check.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...ir.casting import row
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import ConvertLayoutOp
+from ..analysis.chunked_tile_slices import SLICES, slice_cut
+from ..analysis.scratch_memory_sizes import SIZES, k_parts
+from ..job import Job
+from ..pass_manager import EdgePass
+from ..shared_memory_fallbacks import saving_of
+from .chunked_layout_conversions import limit_parts
+
+
+class LimitScratch(EdgePass):
+    """Smaller parts of tiles in scratch."""
+
+    name = "tileas-limit-scratch"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.saving:
+            return
+        for op in walk(module):
+            if isinstance(op, ConvertLayoutOp):
+                limit_parts(op, saving_of(job).part_bytes, job)
+            elif op.name in SLICES:
+                row(op).cut_bits = slice_cut(row(op), job)
+            elif op.name == "nv_tileas.dot" and SIZES[op.name](row(op), job):
+                row(op).k_parts = k_parts(row(op), job)

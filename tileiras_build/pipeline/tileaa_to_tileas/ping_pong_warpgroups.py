@@ -1,0 +1,72 @@
+"""Let warpgroups take turns in issuing products, so that one multiplies while another computes the next left operands.
+
+In:    loops with several products of warpgroups (async.dot) that are issued before the first of them is waited for.
+Out:   ``async.sequence.wait`` before the first of these, ``arrive`` after the last; ``open`` and ``close`` around the
+       agent that computes.
+After: overlap_products (it issues them so), assign_scratch (all barriers of the agent are there).
+Sound: within a turn no warpgroup waits for another but by stages that are given back outside of turns. All warpgroups
+       run the same program, so each takes as many turns, and each turn that is waited for is given by one arrival.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ...ir.casting import block_of, given, last_op
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import (
+    AsyncDotOp,
+    ConsumerWaitOp,
+    SequenceArriveOp,
+    SequenceCloseOp,
+    SequenceOpenOp,
+    SequenceWaitOp,
+)
+from ...ir.dialects.op_traits import is_agents, is_counted_loop
+from ..analysis.op_queries import is_pure
+from ..analysis.resource_model import WARPGROUP
+from ..job import Job
+from ..pass_manager import EdgePass
+
+LEAST_WARPGROUPS = 2
+
+
+class SequenceProducts(EdgePass):
+    """Turns of warpgroups."""
+
+    name = "tileas-sequence-products"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            for switch in [op for op in walk(func) if is_agents(op)]:
+                _change(switch, func.num_warps // WARPGROUP)
+
+
+def _change(switch: Operation, warpgroups: int) -> None:
+    agent = switch.regions[-1].blocks[0]
+    turns = [turn for loop in walk(agent) if is_counted_loop(loop) and (turn := _turn(loop))]
+    if warpgroups < LEAST_WARPGROUPS or not turns:
+        return
+    for turn in turns:
+        block_of(turn[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
+        block_of(turn[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
+    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), given(agent.first_op))
+    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), last_op(agent))
+
+
+def _turn(loop: Operation) -> list[Operation]:
+    """From the first to the last product of a loop's body that is issued before any is waited for; empty if that is one."""
+    ops = list(loop.regions[0].blocks[0].ops)
+    issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
+    if len(issued) < 2:
+        return []
+    turn = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
+    return turn if all(_needs_no_other(op) for op in turn) else []
+
+
+def _needs_no_other(op: Operation) -> bool:
+    """Whether a warpgroup does this without the others: by registers, or stages that are full at some time."""
+    if isinstance(op, AsyncDotOp | ConsumerWaitOp):
+        return True
+    return "scratch_bytes" not in op.attributes and is_pure(op)

@@ -1,0 +1,65 @@
+"""Divide the tiles of a kernel over the CTAs of a cluster, as its hint ``num_cta_in_cga`` asks.
+
+In:    nv_tileas without layouts; a kernel whose hint asks for several CTAs for each tile program.
+Out:   the program of one of them: divided tiles are that CTA's parts, loads and stores of them go to its part of the
+       view's tile, what is not divided is computed in each CTA and stored by the first. ``num_ctas`` on the kernel, or
+       ``num_ctas_declined``, the reason why one CTA has it all.
+After: legalize_dot (operands of products are final). Before: order_tokens (its barriers are those of one CTA),
+       assign_layouts.
+Sound: a division follows the rules of analysis/cta_split, under which no CTA needs another's part. Memory that the
+       program accesses in an order (by tokens) is accessed there by one CTA only: both tiles are the same part of
+       the same view. Accesses that other programs may see in the middle (not weak), prints and atomics that would
+       happen more than once leave the kernel whole.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Operation
+
+from ...ir.casting import given, row
+from ...ir.dialects.nv_tileas.ops import CtaRankOp
+from ...ir.dialects.op_traits import is_entry
+from ..analysis.sharding_propagation import Undivided
+from ..common.cse import EliminateCommon
+from ..common.optimization_hints import hint
+from ..job import Job
+from ..pass_manager import EdgePass
+from .rewriter import insert_before
+from .sharded_program import DividedProgram
+from .sharding_plan import best_division, separate
+
+SERIALIZERS = ("nvptx",)  # libNVVM's LLVM 7 has neither the registers nor the directives of clusters
+MOST_CTAS = 8  # of a cluster on every GPU that has them
+
+
+class DistributeOverCtas(EdgePass):
+    """Clusters of CTAs for tile programs."""
+
+    name = "tileas-distribute-over-ctas"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        asking = [func for func in module.body.block.ops if _asked(func, job) > 1]
+        if not asking or not job.target.has("cluster"):
+            return
+        for func in asking:
+            _distribute(func, job)
+        EliminateCommon().run(module, job)
+
+
+def _asked(func: Operation, job: Job) -> int:
+    return hint(func, job, "num_cta_in_cga") or 1 if is_entry(func) else 1
+
+
+def _distribute(func: Operation, job: Job) -> None:
+    separate(func)
+    try:
+        if job.serializer not in SERIALIZERS:
+            raise Undivided(f"{job.serializer} knows no clusters")
+        division = best_division(func, job, min(_asked(func, job), MOST_CTAS))
+    except Undivided as reason:
+        row(func).num_ctas_declined = str(reason)
+    else:
+        rank = insert_before(CtaRankOp.make([], [i32]), given(func.regions[0].blocks[0].first_op))
+        DividedProgram(func, division, rank).run()
+        row(func).num_ctas = division.ctas

@@ -1,0 +1,117 @@
+"""Take shorter steps along k where two tiles of a product's operands do not fit in shared memory.
+
+In:    counted loops that load the tiles of one product, at the loop's index along k, and add it to a sum they carry.
+Out:   where the two tiles of two iterations are more than the target's shared memory, the loop runs a power of two times as
+       often over tiles of so much less depth: two of them fit, so the next ones are copied while a product is computed.
+       In a loop over tiles, TMA fills a ring again while results leave: they fit beside what these pass through.
+       In other counted loops whose products load more in one iteration than shared memory holds, each product is a loop of
+       its own over k, as often as two tiles of all that they load fit, or nearly. What such a product loads before the
+       loop is loaded again in each step, and of what is computed a step takes its slice.
+After: legalize_dot (operand types are the target's), compute_in_parts (tiles have their rows). Before: order_tokens, and
+       all passes that choose copies.
+Sound: step i of the old loop is steps i f to i f + f - 1 of the new one, which load what it loaded, in order of k, and the
+       sum of a product over k is that of its parts in that order. Nothing else in the loop depends on its index, writes
+       memory or changes what the loop carries. Loads of a loop of its own come later, but not after a write of the
+       program: its loop has none, nor has what is between it and a load before it, which no token orders after anything.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import expect, is_number, parent, row
+from ...ir.dialects import arith
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import acts_outside, is_counted_loop, is_entry
+from ..analysis.resource_model import two_stages_fit
+from ..analysis.view_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
+from ..common.llvm_element_types import element_of
+from ..job import Job
+from ..pass_manager import EdgePass
+from ..shared_memory_fallbacks import saving_of
+from .k_tiled_operands import DeepOperand, deep_operand
+from .rewriter import binary, constant, inserter
+from .software_pipelining.tile_k_loop import LEAST_LINE_BYTES, nest
+
+UPPER = 1  # operand of a loop, after its lower bound
+
+
+class SplitProducts(EdgePass):
+    """Tiles of less depth, in more steps."""
+
+    name = "tileas-split-products"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in walk(module):
+            if op.name == "nv_tileas.dot" and (operands := _operands(row(op))) is not None:
+                factor = _factor(row(op), operands, job)
+                if factor > 1:
+                    _split(row(op), operands, factor)
+        for loop in [op for op in walk(module) if is_counted_loop(op)]:
+            nest(loop, job)
+
+
+def _operands(product: TableOperation) -> list[DeepOperand] | None:
+    """Both operands of a product whose loop may take shorter steps."""
+    loop = product.parent_op()
+    if loop is None or not is_counted_loop(loop) or product.lhs_scale is not None or not _only_adds(product, loop):
+        return None
+    found = [operand for index in (0, 1) if (operand := _operand(product, index)) is not None]
+    if len(found) < 2 or not _decides_depth_alone(loop, found):
+        return None
+    return found
+
+
+def _only_adds(product: TableOperation, loop: TableOperation) -> bool:
+    """Whether a loop counts by ones, does not change anything but the sum, and orders nothing."""
+    if not runs_to_its_end(loop) or not only_accumulates(product) or not is_number(loop.step, 1):
+        return False
+    carried = [value for value in loop.initial if value.type.name != TOKEN]
+    return len(carried) == 1 and not any(op.regions or acts_outside(op) for op in loop.regions[0].blocks[0].ops)
+
+
+def _operand(product: TableOperation, index: int) -> DeepOperand | None:
+    found = source_load(product, index)
+    return None if found is None else deep_operand(product, index, *found)
+
+
+def _decides_depth_alone(loop: TableOperation, operands: list[DeepOperand]) -> bool:
+    """Whether a loop's index says where the tiles are along k, and nothing else."""
+    index = loop.regions[0].blocks[0].args[0]
+    if any(operand.load.coords[operand.k_dim] is not index for operand in operands):
+        return False
+    return len(list(index.uses)) == len(operands)
+
+
+def _factor(product: TableOperation, operands: list[DeepOperand], job: Job) -> int:
+    """How many times shorter the steps must be for two of them to fit; 1 where they need not or cannot be."""
+    beside = [0] if is_entry(parent(parent(product))) or job.target.copies != "tma" else [saving_of(job).part_bytes, 0]
+    return next((factor for taken in beside if (factor := _fitting(product, operands, taken, job))), 1)
+
+
+def _fitting(product: TableOperation, operands: list[DeepOperand], beside: int, job: Job) -> int | None:
+    """The same beside so many bytes; None where it cannot be."""
+    size, factor = sum(operand.bytes for operand in operands), 1
+    k = product.lhs.type.get_shape()[-1]
+    line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)
+    while not two_stages_fit(size, job, factor, beside):
+        factor *= 2
+        if line // factor < LEAST_LINE_BYTES:
+            return None
+    return factor
+
+
+# ---- rewriting -----------------------------------------------------------------------------------
+def _split(product: TableOperation, operands: list[DeepOperand], factor: int) -> None:
+    loop = parent(product)
+    for operand in operands:
+        operand.shorten(factor)
+    for index in (0, UPPER):
+        loop.operands[index] = _times(loop, loop.operands[index], factor)
+
+
+def _times(loop: Operation, value: SSAValue, factor: int) -> SSAValue:
+    before = inserter(loop)
+    return before(binary(arith.MuliOp, value, before(constant(factor, expect(IntegerType, value.type)))))

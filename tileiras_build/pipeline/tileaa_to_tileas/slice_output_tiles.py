@@ -1,0 +1,124 @@
+"""Compute tiles part after part where the registers of a multiprocessor do not hold what products keep.
+
+In:    nv_tileas without layouts; kernels with products in loops.
+Out:   where the sums of a loop's products, and left operands that stay in registers, are more than all threads of a CTA hold,
+       or where tensor memory would have two tiles of chained products' rows, a loop around the program of the kernel: each of
+       its turns loads, computes and stores one of two, four or eight equal parts of the tiles, the fewest with which they
+       fit, if these leave each warp rows of its own. Scalars and views that are the same in each turn stay before it.
+After: distribute_over_ctas (tiles are one CTA's). Before: split_products (which asks how large tiles are),
+       choose_occupancy, and all passes that choose warps and copies.
+Sound: a division follows the rules of analysis/cta_split: no part needs another one, and what the program accesses in an
+       order, by tokens, is the same part of the same view, so that its bytes are accessed in one turn. What must happen once
+       leaves the kernel whole. No turn returns for the others: what follows a return stands in the other arm of its choice, or
+       else the kernel stays whole.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Block, Operation, Region
+
+from ...ir.casting import block_of, last_op, row
+from ...ir.dialects.fast_xdsl import erase
+from ...ir.dialects.nv_tileas.ops import COUNTERPARTS
+from ...ir.dialects.op_traits import is_entry
+from ...ir.layouts.tmem_layout import ROWS
+from ..analysis.chained_dots import DOT, chains_of
+from ..analysis.live_tile_registers import kept_words
+from ..analysis.op_queries import is_pure, is_tile, may_divide_by_zero, may_end
+from ..analysis.resource_model import choose_warps, kept_words_fit
+from ..analysis.sharding_propagation import Division, Undivided, shape_of
+from ..analysis.stationary_operands import stays_in_shared
+from ..analysis.tma_operands import may_fetch
+from ..analysis.view_chains import early_returns
+from ..common.cse import EliminateCommon, remove_unused
+from ..common.nest_early_returns import nest_returns
+from ..job import Job
+from ..pass_manager import EdgePass
+from .rewriter import constant_i32, insert_before
+from .sharded_program import DividedProgram
+from .sharding_plan import division_of, separate
+
+PARTS = (2, 4, 8)
+# Of a product, on every GPU: with fewer for each warp, several compute the same rows' columns, and read the left operand again.
+ROWS_OF_WARP = 16
+ContinueOp, ForOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("continue", "for", "yield"))
+
+
+class ComputeInParts(EdgePass):
+    """Turns for parts of tiles."""
+
+    name = "tileas-compute-in-parts"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        funcs = [func for func in module.body.block.ops if is_entry(func) and row(func).num_ctas is None]
+        large = [func for func in funcs if may_fetch(func) and not _fits(func, job)]
+        if any([_take_turns(func, job) for func in large]):
+            EliminateCommon().run(module, job)
+
+
+def _fits(func: Operation, job: Job) -> bool:
+    """Whether the threads of a CTA have registers for what products keep, and rows of scores one thread each."""
+    if job.target.has("tcgen05") and any(chain.rows > ROWS for chain in chains_of(func)):
+        return False
+    words = kept_words(func, job.target, lambda product: stays_in_shared(product, job))
+    return kept_words_fit(words, choose_warps(func, job), job.target)
+
+
+def _take_turns(func: Operation, job: Job) -> bool:
+    """Whether a copy of the kernel, with the fewest turns that fit, stands for it now; where none do, it stays."""
+    for parts in PARTS:
+        trial = func.clone()
+        block_of(func).insert_op_after(trial, func)
+        if _divide(trial, parts, job) and _fits(trial, job):
+            erase(func)
+            return True
+        erase(trial)
+    return False
+
+
+def _divide(func: Operation, parts: int, job: Job) -> bool:
+    separate(func)
+    nest_returns(func.regions[0].blocks[0], YieldOp)
+    if early_returns(func):
+        return False  # the first turn's would be that of all
+    try:
+        division = division_of(func, job, parts)
+    except Undivided:
+        return False
+    rows = _fewest_rows(division)
+    turn = _loop_around(func, parts)
+    DividedProgram(func, division, turn.args[0]).run()
+    remove_unused(func.regions[0].blocks[0])  # whole tiles of which parts are computed anew
+    return rows is None or rows >= ROWS_OF_WARP * choose_warps(func, job)
+
+
+def _fewest_rows(division: Division) -> int | None:
+    """Rows of the shortest part of a product that is divided by rows; None where none is."""
+    products = [row(op) for op in division.operations if op.name == DOT]
+    shapes = [(shape_of(product.result), division.dims[product.result]) for product in products]
+    return min((shape[dim] // division.ctas for shape, dim in shapes if dim == len(shape) - 2), default=None)
+
+
+def _loop_around(func: Operation, parts: int) -> Block:
+    """The body of a loop of so many turns around all that may differ between them."""
+    entry, turn = func.regions[0].blocks[0], Block(arg_types=[i32])
+    moved, ended = set[Operation](), False
+    for op in list(entry.ops)[:-1]:
+        if not _is_common(op, moved) or (ended and may_divide_by_zero(op)):
+            moved.add(op)
+            ended = ended or may_end(op)
+            op.detach()
+            turn.add_op(op)
+    last = last_op(entry)
+    bounds = [insert_before(constant_i32(number), last) for number in (0, parts, 1)]
+    turn.add_op(ContinueOp.make([[]], []))
+    insert_before(ForOp.make([*bounds, []], [], {}, [Region(turn)]), last)
+    return turn
+
+
+def _is_common(op: Operation, moved: set[Operation]) -> bool:
+    """Pure, without tiles, and computed from nothing that was moved."""
+    if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
+        return False
+    return not any(value.owner in moved for value in op.operands)

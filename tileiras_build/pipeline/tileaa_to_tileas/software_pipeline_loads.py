@@ -1,0 +1,119 @@
+"""Load the operands of matrix products ahead of time, through a ring of buffers in shared memory.
+
+In:    counted loops in which tiles are loaded from views and converted to an operand of a product or to its scales.
+Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
+       read by local_load (ldmatrix where the placement allows). Each iteration waits for its stage, meets at one
+       barrier, and starts the copy of the stage that the last iteration freed: behind its first product, where there
+       are more than two stages. Where no two stages fit, the operands of one product are copied while another is
+       computed, and next to each product stand a wait and a barrier. ``occupancy`` on a kernel of one product in a loop
+       of nothing else, where several CTAs have registers and stages and no copy ends inside a vector: told so, ptxas
+       leaves each its registers.
+After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
+Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
+       would run past the last iteration is disabled and leaves zeros in a stage that no one reads; its place is computed
+       without a division by 0 (``speculated.py``). A stage is overwritten after the barrier that follows its last reading:
+       a loop inside another one starts with a barrier.
+       A load of a loop in which threads meet is copied ahead only if its memory token has it wait for nothing.
+       With one stage, the barrier after a product comes before any copy to the operands of another, hence after all
+       that read them.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+
+from ...ir.casting import row
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import acts_outside, is_continue, is_counted_loop, is_exit, is_return
+from ..analysis.buffer_liveness import RingLife
+from ..analysis.op_queries import is_tile
+from ..analysis.resource_model import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
+from ..analysis.scratch_memory_sizes import largest_scratch
+from ..analysis.view_chains import kernel_of
+from ..common.optimization_hints import hint, occupancy
+from ..job import Job
+from ..pass_manager import EdgePass
+from .software_pipelining.cp_async_loads import CopiedLoad, copied_load
+from .software_pipelining.multistage_loop import PipelinedLoop
+from .software_pipelining.single_stage_loop import RotatedLoop
+
+DOT = "nv_tileas.dot"
+
+
+class PipelineLoads(EdgePass):
+    """Multi-stage copies for the loops of products."""
+
+    name = "tileas-pipeline-loads"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in walk(module):
+            if is_counted_loop(op):
+                _pipeline(op, job)
+
+
+def _pipeline(loop: TableOperation, job: Job) -> None:
+    block = loop.regions[0].blocks[0]
+    if not _is_simple(block):
+        return
+    kernel = row(kernel_of(loop))
+    num_warps = kernel.num_warps
+    loads = [found for op in block.ops if (found := copied_load(op, block, num_warps)) is not None]
+    if not loads:
+        return
+    stages, ctas = _choose_stages(kernel, loop, loads, job)
+    if stages >= LEAST_STAGES:
+        if ctas > 1 and occupancy(kernel, job) is None and _only_multiplies(kernel, block, loads):
+            kernel.occupancy = ctas
+        return PipelinedLoop(loop, loads, stages).run()
+    operands = [load for load in loads if not load.is_scale]
+    if operands and (stages := _choose_stages(kernel, loop, operands, job)[0]) >= LEAST_STAGES:
+        PipelinedLoop(loop, operands, stages).run()
+    elif stages and len({operand.product for operand in operands}) > 1:
+        RotatedLoop(loop, operands).run()
+
+
+def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> tuple[int, int]:
+    """As many as fit beside what is in shared memory while the loop runs, and hide the latency; CTAs that have them."""
+    latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
+    most = max(max(latencies) + 1, LEAST_STAGES) if latencies else MOST_COPIED_STAGES
+    size, taken = sum(load.bytes for load in loads), _taken(kernel, loop, loads, job)
+    stages, ctas = choose_stages(size, taken, resident_ctas(kernel, loop, job), job)
+    room = job.target.shared_memory_of(ctas) - taken
+    # What a group of iterations loads is there once.
+    while stages < most and sum(load.bytes * load.tiles(stages + 1) for load in loads) <= room:
+        stages += 1
+    return min(stages, most), ctas
+
+
+def _only_multiplies(kernel: Operation, block: Block, loads: list[CopiedLoad]) -> bool:
+    """Whether a kernel has one product, and its loop no other tiles than what is copied for it, in whole vectors: how many bytes
+    there are takes more registers.
+    """
+    if any(load.ragged for load in loads):
+        return False
+    moved = {op for load in loads for op in (load.load, *load.chain)}
+    tiles = (op for op in block.ops if op not in moved and any(map(is_tile, op.results)))
+    return [op.name for op in walk(kernel) if op.name == DOT] == [op.name for op in tiles] == [DOT]
+
+
+def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
+    """Bytes that a ring of this loop must leave: other rings, and scratch that is used while these or it hold tiles."""
+    rings = [row(op) for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor"]
+    lives = [RingLife.of(ring) for ring in rings]
+    gone = {op for load in loads for op in load.chain}
+    beside = {op for op in walk(kernel) if any(life.covers(op) for life in lives)}.union(walk(loop)) - gone
+    small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
+    return sum(ring.result.type.size_bytes for ring in rings) + small + largest_scratch(beside, job)
+
+
+def _is_simple(block: Block) -> bool:
+    """Nothing writes memory, and the only way on is the ``continue`` at the end."""
+    last = block.last_op
+    if last is None or not is_continue(last):
+        return False
+    acts = (op for op in walk(block) if acts_outside(op) and not isinstance(op, BarrierOp))
+    exits = (op for op in walk(block) if (is_exit(op) or is_return(op)) and op is not last)
+    return not any(acts) and not any(exits)

@@ -1,0 +1,66 @@
+"""Whether a counted loop still runs some iterations ahead of the one that it is in.
+
+Its counter wraps at the end of its type: where it stands then says nothing, for the loop may have ended on the way. One that
+counts by one ends before it could wrap, so its last iterations are told from the bound alone, outside of the loop. Of any other
+step each iteration says whether the loop has come that far, and the next one goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.ir import SSAValue
+
+from ....ir.casting import expect, is_number
+from ....ir.dialects import arith
+from ....ir.dialects.op_definition import TableOperation
+from ..rewriter import Insert, binary, constant, is_before, runs_at
+
+
+class RunsAhead:
+    """``initial``: what the loop carries besides, as it begins; ``following``: the same for the next iteration."""
+
+    initial: Sequence[SSAValue] = ()
+    following: Sequence[SSAValue] = ()
+
+    def __init__(self, loop: TableOperation):
+        self.loop = loop
+
+    @staticmethod
+    def of(loop: TableOperation, distance: int, going: SSAValue, before: Insert) -> RunsAhead:
+        """Of ``distance`` iterations ahead; ``going``: whether the loop runs so often. ``before`` inserts before the loop."""
+        if distance == 1:
+            return RunsAhead(loop)
+        return (_ByOne if is_number(loop.step, 1) else _ByAny)(loop, distance, going, before)
+
+    def at(self, ahead: SSAValue, insert: Insert) -> SSAValue:
+        """Whether the loop runs at the index ``ahead`` of the one that the body has; the next index says so itself."""
+        return insert(runs_at(self.loop, ahead))
+
+
+class _ByOne(RunsAhead):
+    def __init__(self, loop: TableOperation, distance: int, going: SSAValue, before: Insert):
+        super().__init__(loop)
+        type = expect(IntegerType, loop.upper.type)
+        least = 0 if loop.unsigned else -(1 << type.bitwidth - 1)
+        larger = arith.MaxUIOp if loop.unsigned else arith.MaxSIOp
+        enough = before(binary(larger, loop.upper, before(constant(least + distance, type))))
+        self.end = before(binary(arith.SubiOp, enough, before(constant(distance, type))))
+
+    def at(self, ahead: SSAValue, insert: Insert) -> SSAValue:
+        """The index of the body is before the end of those that have another one so far ahead."""
+        return insert(is_before(self.loop, self.loop.regions[0].blocks[0].args[0], self.end))
+
+
+class _ByAny(RunsAhead):
+    def __init__(self, loop: TableOperation, distance: int, going: SSAValue, before: Insert):
+        super().__init__(loop)
+        block = loop.regions[0].blocks[0]
+        self.initial = [going]
+        self.going = block.insert_arg(i1, len(block.args))
+
+    def at(self, ahead: SSAValue, insert: Insert) -> SSAValue:
+        """The loop has come to the iteration before, and goes on."""
+        self.following = [insert(binary(arith.AndIOp, self.going, insert(runs_at(self.loop, ahead))))]
+        return self.following[0]

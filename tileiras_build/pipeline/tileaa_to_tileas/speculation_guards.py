@@ -1,0 +1,55 @@
+"""Scalars computed where the program may not come to them: in front of a loop that may have no trips, or of one more iteration.
+
+LLVM takes from a division that its divisor is not 0, and drops what the program does where it is; of a shift by more bits than
+there are it makes any number, another one for each use.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import type_of
+from ...ir.dialects import arith
+from ..analysis.op_queries import SHIFTS, may_divide_by_zero
+from .rewriter import Insert, below, binary, constant, equal
+
+UNSIGNED = frozenset(f"arith.{name}" for name in ("divui", "remui", "ceildivui"))
+
+
+def speculated(op: Operation, operands: list[SSAValue], insert: Insert) -> SSAValue:
+    """What a scalar operation gives of other values; some number where the program says nothing of the result."""
+    if may_divide_by_zero(op):
+        dividend, divisor = operands
+        operands = [dividend, _divisor(op, dividend, divisor, insert)]
+    elif op.name in SHIFTS:
+        operands = [operands[0], _amount(operands[1], insert)]
+    return insert(_of(op, operands))
+
+
+def _of(op: Operation, operands: list[SSAValue]) -> Operation:
+    """The same operation of other values."""
+    return type(op).create(
+        operands=operands,
+        result_types=[result.type for result in op.results],
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+
+
+def _divisor(op: Operation, dividend: SSAValue, divisor: SSAValue, insert: Insert) -> SSAValue:
+    """1 in place of 0, and of -1 where the quotient has no place in its type."""
+    type = type_of(divisor, IntegerType)
+    undefined = insert(equal(divisor, insert(constant(0, type))))
+    if op.name not in UNSIGNED:
+        least = insert(constant(-(1 << type.width.data - 1), type))
+        overflows = insert(equal(divisor, insert(constant(-1, type)))), insert(equal(dividend, least))
+        undefined = insert(binary(arith.OrIOp, undefined, insert(binary(arith.AndIOp, *overflows))))
+    return insert(arith.SelectOp.make([undefined, insert(constant(1, type)), divisor], [type]))
+
+
+def _amount(bits: SSAValue, insert: Insert) -> SSAValue:
+    """No bits in place of as many as there are, or more."""
+    type = type_of(bits, IntegerType)
+    defined = insert(below(bits, insert(constant(type.width.data, type))))
+    return insert(arith.SelectOp.make([defined, bits, insert(constant(0, type))], [type]))

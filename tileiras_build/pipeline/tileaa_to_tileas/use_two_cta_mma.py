@@ -1,0 +1,198 @@
+"""Let the two CTAs of a cluster make one product in tensor memory (tcgen05, cta_group::2).
+
+In:    a kernel divided over two CTAs by the rows of its only product, whose sum stays in tensor memory while a loop
+       runs and starts from zero: each CTA fetches its rows of the left operand and all of the right one.
+Out:   each CTA fetches half of the columns of the right operand; ``pair`` on the pipeline of the stages, on the product
+       and on the tensor memory: the CTA of rank 0 issues products of twice the rows, which read the stages of both CTAs
+       and write the accumulators of both, when the stages of both are full, and empties them in both. ``ctas`` on the
+       pipeline of the sum, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits until
+       the warps of both have released the sum. More stages, where they are smaller.
+After: specialize_warps. Before: multicast_loads (nothing is left that both CTAs need), assign_scratch.
+Sound: the accumulators of a CTA are its rows with all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A).
+       Loops and places do not depend on the rank but for the rows, so that the n-th stages, and sums, of both CTAs
+       belong together.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ...ir.casting import given, parent, row
+from ...ir.dialects import arith
+from ...ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileaa.types import TiledViewType
+from ...ir.dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AsyncTiledTmaLoadOp,
+    AsyncUmmaOp,
+    CreateTmemOp,
+    CtaRankOp,
+    MakeTiledTmaDescOp,
+    TmemStoreOp,
+    UmmaAcquireOp,
+    UmmaCommitOp,
+)
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_counted_loop, is_entry
+from ...ir.layouts import SharedLayout, matrix_operand
+from ...ir.layouts.matrix_descriptor import WIDE, WIDE_CHUNK
+from ...ir.layouts.tmem_layout import MOST_COLUMNS, ROWS
+from ..analysis.access_vectorization import VECTOR_BYTES
+from ..analysis.cluster_uniformity import depends_on_rank
+from ..analysis.integer_ranges import Check
+from ..analysis.resource_model import most_stages
+from ..analysis.tma_tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
+from ..analysis.view_chains import kernel_of
+from ..job import Job
+from ..pass_manager import EdgePass
+from .rewriter import binary, insert_before, inserter
+from .subtile_indices import ask_of_end, kept_index, times
+
+PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
+BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
+
+
+class PairCtas(EdgePass):
+    """Products of pairs of CTAs."""
+
+    name = "tileas-pair-ctas"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.target.has("tma_cta_group"):
+            return
+        for func in module.body.block.ops:
+            if is_entry(func) and row(func).num_ctas == PAIR and (product := _product(func)) is not None:
+                _pair(func, product)
+
+
+# ---- which products ------------------------------------------------------------------------------
+def _product(func: Operation) -> TableOperation | None:
+    """The product that a pair can make; None where there is none."""
+    found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
+    if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
+        return None
+    [op] = found
+    if _is_overwritten(func):
+        return None
+    m, n, _ = op.shape
+    fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MOST_COLUMNS
+    if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
+        return None
+    return op if _is_divided_by_rows(op) and _half(op) is not None else None
+
+
+def _is_overwritten(func: Operation) -> bool:
+    """Whether a sum is made again and again, with a barrier of one CTA in between."""
+    names = {op.name for op in walk(func)}
+    again = any(is_counted_loop(parent(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
+    return again and UmmaAcquireOp.name not in names
+
+
+def _load_of(buffer: SSAValue) -> TableOperation:
+    return row(next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name))
+
+
+def _is_divided_by_rows(op: TableOperation) -> bool:
+    return depends_on_rank(_load_of(op.lhs)) and not depends_on_rank(_load_of(op.rhs))
+
+
+def _half(op: TableOperation) -> tuple[int, SharedLayout, SharedLayout] | None:
+    """(dimension of the fetched tile that is the columns, placement of half of it, the same as the product sees it)."""
+    load, old = _load_of(op.rhs), op.rhs_placement
+    whole = load.buffer.type.placement.data
+    for columns, permutation in ((1, [0, 1]), (0, [1, 0])):
+        if len(whole.shape) == 2 and whole.permute_dims(permutation) == old:
+            half = _placed(load, columns)
+            if half is None:
+                continue
+            seen = half.permute_dims(permutation)
+            if _majorness(seen) == _majorness(old) is not None:
+                return columns, half, seen
+    return None
+
+
+def _majorness(placement: SharedLayout) -> bool | None:
+    operand = matrix_operand(placement, 0)
+    return None if operand is None else operand.k_major
+
+
+def _placed(load: TableOperation, dim: int) -> SharedLayout | None:
+    """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
+    tile, order, bytes = _halved(load, dim), _order(load), load.buffer.type.placement.data.element_bits // 8
+    line, wide = min(LONGEST_LINE, tile[order[0]] * bytes), _is_wide(load)
+    if line < (LONGEST_LINE if wide else SHORTEST_LINE) or tile[0] * tile[1] * bytes % (line * PATTERN_LINES):
+        return None
+    return SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if wide else VECTOR_BYTES)
+
+
+def _is_wide(load: TableOperation) -> bool:
+    return load.desc.owner.swizzle_mode == WIDE
+
+
+def _halved(load: TableOperation, dim: int) -> list[int]:
+    return [extent // PAIR if index == dim else extent for index, extent in enumerate(load.view.type.tile)]
+
+
+def _order(load: TableOperation) -> list[int]:
+    """The tile's dimensions, fastest in memory first."""
+    return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.dims]
+
+
+# ---- the pair ------------------------------------------------------------------------------------
+def _pair(func: Operation, op: TableOperation) -> None:
+    columns, half, seen = given(_half(op))
+    load = _load_of(op.rhs)
+    _fetch_half(load, columns, half)
+    op.pair, op.rhs_placement = True, seen
+    _resize(op, half)
+    for other in walk(func):
+        if other.name == CreateTmemOp.name:
+            row(other).pair = True
+    [commit] = [other for other in walk(func) if other.name == UmmaCommitOp.name]
+    row(commit).ready.owner.ctas = PAIR
+
+
+def _fetch_half(load: TableOperation, dim: int, half: SharedLayout) -> None:
+    """The CTA's half of the columns: a smaller tile, found that many steps further."""
+    old, descriptor = load.view.type, load.desc.owner
+    tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.box)
+    steps[dim] = tile[dim]
+    insert = inserter(load)
+    index = [name for name, _ in load.operand_groups].index("coords") + dim
+    scaled = times(kept_index(load, dim, insert), old.steps[dim] // tile[dim], insert)
+    load.operands[index] = insert(binary(arith.AddiOp, scaled, _rank(load)))
+    ask_of_end(load, [dim], instead_of=Check.ANY)
+    position = _order(load).index(dim)
+    box[position] = min(box[position], tile[dim])
+    swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"
+    operands, types = list(descriptor.operands), [descriptor.result.type]
+    made = MakeTiledTmaDescOp.make(operands, types, descriptor.attributes, box=box, swizzle_mode=swizzle)
+    type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
+    view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
+    load.operands[0] = insert_before(view, descriptor)
+    load.operands[1] = insert_before(made, descriptor)
+    if not list(descriptor.results[0].uses):
+        descriptor.detach()
+        descriptor.erase()
+
+
+def _rank(load: Operation) -> SSAValue:
+    return next(op for op in walk(kernel_of(load)) if op.name == CtaRankOp.name).results[0]
+
+
+def _resize(op: TableOperation, half: SharedLayout) -> None:
+    """As many stages as the room of the old ones holds, each with half of the right operand."""
+    pipeline, stages = op.pipeline, op.pipeline.type.stages.data
+    left, right = op.lhs.type, op.rhs.type
+    room = (left.stage_bytes + right.stage_bytes) * stages
+    types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
+    size = sum(type.stage_bytes for type in types)
+    count = IntAttr(max(stages, min(most_stages(op), room // size)))
+    for buffer, type in zip((op.lhs, op.rhs), types):
+        Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
+    pipeline.owner.pair, pipeline.owner.bytes = True, size
+    Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))

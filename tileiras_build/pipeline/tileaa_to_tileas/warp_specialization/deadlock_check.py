@@ -1,0 +1,72 @@
+"""How far the agent that fetches tiles comes while the agent that computes waits: an order in which both wait for ever is seen here.
+
+The fetching agent fills the stages of its rings in the program's order, and stops at the first one that has not been given
+back. Let a ring have s stages, and an iteration fetch b tiles to it up to the tile that the computing agent waits for, one
+iteration ahead, at a place where a tiles of this iteration have not been given back. The last of the b takes the place of the
+tile s before it, which must have been given back by then: a + b <= s.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....ir.casting import row, type_of
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, ConsumerReleaseOp, ConsumerWaitOp
+from ....ir.dialects.nv_tileas.types import PipelineType
+from ....ir.dialects.op_traits import is_counted_loop
+
+MANY = 1 << 16  # of what an inner loop does: more than there are stages
+
+
+def comes_ahead(loads: Collection[Operation], place: Operation) -> bool:
+    """Whether what ``loads`` fetch for the next iteration comes while nothing behind ``place``, in a loop, is done."""
+    blocks = {load.parent for load in loads}
+    if len(blocks) != 1 or (block := blocks.pop()) is None:
+        return False
+    ops = list(block.ops)
+    fetched = _count(ops[: 1 + max(map(ops.index, loads))], AsyncTiledTmaLoadOp)
+    kept = _kept(place)
+    return all(fetched[ring] + kept[ring] <= _stages(ring) for ring in _count(ops, AsyncTiledTmaLoadOp))
+
+
+def _kept(place: Operation) -> Counter[SSAValue]:
+    """The stages of each ring that are given back behind ``place`` in its iteration, or in the next one, as what the last
+    iteration leaves to be done behind the loop."""
+    loop = place.parent_op()
+    later = [] if loop is None else [op for op in _behind(loop) if not is_counted_loop(op)]
+    ops = [*_behind(place), *later]
+    return _count(ops, ConsumerWaitOp) | _count(ops, ConsumerReleaseOp)
+
+
+def _behind(place: Operation) -> list[Operation]:
+    found = []
+    while (following := place.next_op) is not None:
+        place = following
+        found.append(place)
+    return found
+
+
+def _count(ops: Sequence[Operation], kind: type[Operation]) -> Counter[SSAValue]:
+    """How often operations of a kind, among ``ops`` or inside, are about each ring."""
+    found: Counter[SSAValue] = Counter()
+    for op in ops:
+        for inner in walk(op):
+            if isinstance(inner, kind):
+                found[row(inner).pipeline] += MANY if _is_repeated(inner, op.parent) else 1
+    return found
+
+
+def _is_repeated(op: Operation, block: Block | None) -> bool:
+    """Whether a loop inside ``block`` is around an operation."""
+    around = op.parent_op() if op.parent is not block else None
+    while around is not None and not is_counted_loop(around):
+        around = around.parent_op() if around.parent is not block else None
+    return around is not None
+
+
+def _stages(ring: SSAValue) -> int:
+    return type_of(ring, PipelineType).stages.data

@@ -1,0 +1,85 @@
+"""The scales of an iteration on their way to tensor memory: what agents do for the first and the last iteration of a group.
+
+A group of iterations has one stage, in shared memory and in tensor memory. Warps that copy fill it, one with the scales of
+either operand; the thread that issues products copies it to its columns before the group's first one. What is done behind
+the last one empties both: so neither is overwritten while a product reads it, however many iterations a group has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, SSAValue
+
+from ....ir.dialects import arith
+from ....ir.dialects.nv_tileas.ops import AdvanceOp, ConsumerWaitOp, CopyScalesOp, UmmaReleaseOp
+from ....ir.dialects.op_definition import TableOperation
+from ..rewriter import Insert, appender, binary, constant_i1, constant_i32, is_first_of, runs_at, when
+from .pipeline_buffers import Ring, ScaleRing, stage_of
+
+
+@dataclass(frozen=True)
+class ScaleTurn:
+    """One iteration of the agent that issues the products of ``ring``, in ``loop`` at ``index``; ``token``: of its scales."""
+
+    ring: Ring
+    loop: TableOperation
+    index: SSAValue
+    token: SSAValue
+
+    @property
+    def steps(self) -> int:
+        return self.ring.product.scale_steps
+
+    def bring(self, insert: Insert) -> SSAValue:
+        """The group's scales are in tensor memory; the iteration's number in the ring of groups."""
+        first = is_first_of(self.index, self.steps, insert) if self.steps > 1 else None
+        if_holds(first, insert, self._copy)
+        stage = stage_of(insert, self.ring.scales.pipeline, self.token)
+        if self.steps == 1:
+            return stage
+        own = insert(binary(arith.AndIOp, self.index, insert(constant_i32(self.steps - 1))))
+        return insert(binary(arith.AddiOp, insert(binary(arith.MuliOp, stage, insert(constant_i32(self.steps)))), own))
+
+    def _copy(self, insert: Insert) -> None:
+        scales = self.ring.scales
+        insert(ConsumerWaitOp.make([scales.pipeline, self.token], []))
+        stage = stage_of(insert, scales.pipeline, self.token)
+        for buffer, tile in zip(scales.buffers, scales.tiles):
+            insert(CopyScalesOp.make([buffer, tile, stage], []))
+
+    def leave(self, insert: Insert, value: Callable[[SSAValue], SSAValue]) -> SSAValue:
+        """Behind the product: the last one of a group empties its stage; the token of the next iteration. ``value``: what
+        stands for a value of the program.
+        """
+        last, scales = self._is_last(insert, value), self.ring.scales
+        release = UmmaReleaseOp.make([scales.pipeline, self.token], [])
+        if_holds(last, insert, lambda inside: inside(release))
+        return next_token(scales, self.token, last, insert)
+
+    def _is_last(self, insert: Insert, value: Callable[[SSAValue], SSAValue]) -> SSAValue | None:
+        if self.steps == 1:
+            return None
+        following = insert(binary(arith.AddiOp, self.index, value(self.loop.step)))
+        goes_on = runs_at(self.loop, following)
+        goes_on.operands = [following, value(self.loop.upper)]
+        begins = is_first_of(following, self.steps, insert)
+        return insert(arith.SelectOp.make([insert(goes_on), begins, insert(constant_i1(True))], [begins.type]))
+
+
+def if_holds(condition: SSAValue | None, insert: Insert, act: Callable[[Insert], object]) -> None:
+    """Insert what ``act`` does, where a condition, if there is one, holds."""
+    if condition is None:
+        act(insert)
+        return
+    block = Block()
+    act(appender(block))
+    insert(when(condition, block))
+
+
+def next_token(scales: ScaleRing, token: SSAValue, moves: SSAValue | None, insert: Insert) -> SSAValue:
+    """The token of the next stage where an agent moves on to it, else the same."""
+    following = insert(AdvanceOp.make([scales.pipeline, token], [i32]))
+    return following if moves is None else insert(arith.SelectOp.make([moves, following, token], [i32]))

@@ -1,0 +1,233 @@
+"""Elementwise operations: what one element becomes.
+
+RULES names the rule of each: those of integers, bits and pointers here, the others in files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....ir.casting import expect, string_of
+from ....ir.dialects.nv_tileaa.types import PointerType
+from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.op_definition import TableOperation
+from ...common.llvm_element_types import element_of, wrapped
+from ...common.llvm_types import GLOBAL, I1, I64, integer, pointer
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, Late, LateValue, Packed, parked_together, taken
+from . import float_arithmetic, numeric_conversions
+from .exp2_polynomial import exp2_of_pair, takes_polynomial
+from .f32_pairs import in_pairs, pair
+from .scalar_rules import Rule, Scalar, binary, issued, register_type
+
+INTEGER_BINARY = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.andi": "and",
+    "arith.ori": "or",
+    "arith.xori": "xor",
+    "arith.divui": "udiv",
+    "arith.divsi": "sdiv",
+    "arith.remui": "urem",
+    "arith.remsi": "srem",
+}
+SHIFTS = {"arith.shli": "shl", "arith.shrui": "lshr", "arith.shrsi": "ashr"}
+INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
+    "arith.minsi": llvm_intrinsics.SMinOp,
+    "arith.maxsi": llvm_intrinsics.SMaxOp,
+    "arith.minui": llvm_intrinsics.UMinOp,
+    "arith.maxui": llvm_intrinsics.UMaxOp,
+}
+
+
+# Results from operands, register by register.
+Compute = Callable[[Sequence[tuple[Value, ...]]], list[Value]]
+
+
+def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
+    """Apply the rule of ``op`` to every register, to two at once where it has a form for pairs."""
+    emit_with(e, op, op.operands, partial(_results, e, op))
+
+
+def emit_with(e: KernelEmitter, op: Operation, operands: Sequence[SSAValue], compute: Compute) -> None:
+    """The result of ``op``, computed of each register of ``operands``; equal inputs give one instruction."""
+    late = e.computes_late and isinstance(op.results[0].type, TensorType)
+    columns = [e.packed(operand) if late else e.registers(operand) for operand in operands]
+    count = max(map(len, columns))
+    columns = [column if len(column) == count else column * count for column in columns]
+    calls = list(zip(*columns))
+    # By identity: values are hashed in Python.
+    keys = [tuple(map(id, arguments)) for arguments in calls]
+    distinct = dict(zip(keys, calls))
+    results = _late(e, compute, list(distinct.values())) if late else compute(list(distinct.values()))
+    known = dict(zip(distinct, results))
+    e.set(op.results[0], [known[key] for key in keys])
+
+
+def _results(e: KernelEmitter, op: Operation, calls: Sequence[tuple[Value, ...]]) -> list[Value]:
+    scalar = RULES[op.name](e, op)
+    if takes_polynomial(e, op, len(calls)):
+        (first,), (second,), *others = calls
+        return [*exp2_of_pair(e.b, pair(e.b, first, second)), *(scalar(*arguments) for arguments in others)]
+    if len(calls) > 1 and (on_pairs := float_arithmetic.on_pairs(e, op)) is not None:
+        return in_pairs(e.b, calls, on_pairs, scalar)
+    return [scalar(*arguments) for arguments in calls]
+
+
+def _late(e: KernelEmitter, compute: Compute, calls: Sequence[tuple[Packed, ...]]) -> list[LateValue]:
+    """The results, so many at once as one access stores, each time where the first of them is used."""
+
+    def computed(group: Sequence[tuple[Packed, ...]]) -> list[Value]:
+        return compute([tuple(taken(e.b, value) for value in arguments) for arguments in group])
+
+    sources = [(Late(partial(computed, group)), len(group)) for group in parked_together(calls)]
+    return [LateValue(source, position) for source, count in sources for position in range(count)]
+
+
+# ---- integers ------------------------------------------------------------------------------------
+FOLDED = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y}
+
+
+def _integer_binary(e: KernelEmitter, op: Operation) -> Scalar:
+    instruction = INTEGER_BINARY[op.name]
+    plain, fold = binary(e, op, instruction), FOLDED.get(instruction)
+    width = op.results[0].type
+    if fold is None or not isinstance(width, IntegerType) or width.width.data < 32:
+        return plain
+
+    def folded(x: Value, y: Value) -> Value:
+        if isinstance(x, int) and isinstance(y, int):
+            return wrapped(fold(x, y), width.width.data)
+        return plain(x, y)
+
+    return folded
+
+
+def _shift(e: KernelEmitter, op: Operation) -> Scalar:
+    return binary(e, op, SHIFTS[op.name])
+
+
+def _integer_min_max(e: KernelEmitter, op: Operation) -> Scalar:
+    return issued(e, INTEGER_MIN_MAX[op.name], register_type(op.results[0]))
+
+
+def _ceil_div_unsigned(e: KernelEmitter, op: Operation) -> Scalar:
+    b, type = e.b, register_type(op.results[0])
+
+    def scalar(x: Value, y: Value) -> Value:
+        quotient = b.binary("udiv", x, y, type)
+        rest = b.compare("ne", b.binary("urem", x, y, type), 0, type)
+        return b.binary("add", quotient, b.cast("zext", rest, type), type)
+
+    return scalar
+
+
+def _rounded_signed_div(e: KernelEmitter, op: Operation) -> Scalar:
+    """Floor or ceiling: the truncated quotient corrected by one where a remainder of the wrong sign is left."""
+    b, type = e.b, register_type(op.results[0])
+    up = op.name == "arith.ceildivsi"
+
+    def scalar(x: Value, y: Value) -> Value:
+        quotient, rest = b.binary("sdiv", x, y, type), b.binary("srem", x, y, type)
+        nonzero = b.compare("ne", rest, 0, type)
+        signs = b.binary("xor", x, y, type)
+        wrong = b.compare("sge" if up else "slt", signs, 0, type)
+        fix = b.cast("zext" if up else "sext", b.and_(nonzero, wrong, I1), type)
+        return b.binary("add", quotient, fix, type)
+
+    return scalar
+
+
+def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
+    b, type = e.b, register_type(op.results[0])
+    width = expect(IntegerType, type).width.data
+    wide = integer(2 * width)
+
+    def scalar(x: Value, y: Value) -> Value:
+        left, right = (b.cast("zext", value, wide, type) for value in (x, y))
+        product = b.binary("mul", left, right, wide)
+        return b.cast("trunc", b.binary("lshr", product, width, wide), type)
+
+    return scalar
+
+
+def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
+    b, type = e.b, register_type(op.operands[0])
+    predicate = string_of(op, "predicate")
+    return lambda x, y: b.compare(predicate, x, y, type)
+
+
+def _absolute_integer(e: KernelEmitter, op: Operation) -> Scalar:
+    b, type = e.b, register_type(op.results[0])
+    return lambda x: b.issue(llvm_intrinsics.AbsOp, b.of(x, type), b.constant(0, I1), type=type)
+
+
+def _select(e: KernelEmitter, op: Operation) -> Scalar:
+    b, type = e.b, register_type(op.results[0])
+    return lambda c, x, y: x if x == y else b.select(c, x, y, type)
+
+
+# ---- bits and pointers ---------------------------------------------------------------------------
+def _bitcast(e: KernelEmitter, op: Operation) -> Scalar:
+    b, source, target = e.b, register_type(op.operands[0]), register_type(op.results[0])
+    if isinstance(source, LLVMPointerType) or isinstance(target, LLVMPointerType):
+        return lambda x: x
+    return lambda x: b.bitcast(x, target, source)
+
+
+def _add_pointer(e: KernelEmitter, op: Operation) -> Scalar:
+    b = e.b
+    pointee = element_of(expect(PointerType, _scalar_type(op.results[0].type)).pointee)
+    index = register_type(op.operands[1])
+
+    def scalar(base: SSAValue, offset: Value) -> Value:
+        if pointee.per_byte > 1:
+            offset = b.binary("sdiv", offset, pointee.per_byte, index)
+        return b.offset(base, offset, pointee.memory_type, index)
+
+    return scalar
+
+
+def _scalar_type(type: Attribute) -> Attribute:
+    return getattr(type, "element_type", type)
+
+
+def _int_to_pointer(e: KernelEmitter, op: Operation) -> Scalar:
+    return lambda x: e.b.cast("inttoptr", x, pointer(GLOBAL), I64)
+
+
+def _pointer_to_int(e: KernelEmitter, op: Operation) -> Scalar:
+    return lambda x: e.b.cast("ptrtoint", x, I64)
+
+
+def _identity(e: KernelEmitter, op: Operation) -> Scalar:
+    return lambda x: x
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(INTEGER_BINARY, _integer_binary),
+    **dict.fromkeys(SHIFTS, _shift),
+    **dict.fromkeys(INTEGER_MIN_MAX, _integer_min_max),
+    "arith.ceildivui": _ceil_div_unsigned,
+    "arith.ceildivsi": _rounded_signed_div,
+    "arith.floordivsi": _rounded_signed_div,
+    "arith.cmpi": _integer_compare,
+    "arith.select": _select,
+    "math.absi": _absolute_integer,
+    "nv_tileas.mulhiui": _multiply_high,
+    "nv_tileas.bitcast": _bitcast,
+    "nv_tileas.addptr": _add_pointer,
+    "nv_tileas.int_to_ptr": _int_to_pointer,
+    "nv_tileas.ptr_to_int": _pointer_to_int,
+    "nv_tileas.assume": _identity,
+    **float_arithmetic.RULES,
+    **numeric_conversions.RULES,
+}
+
+HANDLERS: dict[str, Handler] = dict.fromkeys(RULES, emit_elementwise)

@@ -1,0 +1,65 @@
+"""exp2 of f32 without the unit of special functions, of as many numbers as ``exp2_polynomial`` says, where others wait for that unit.
+
+2^x = 2^n 2^f with n = floor(x), f = x - n. n comes from the low bits of a large number to which x, kept within -126 and 126, is added,
+rounded down, and 2^n is a normal number, made by a shift of the same bits. 2^f is a polynomial of degree 3 whose value at 0 is 1: the
+largest error between 0 and 1 is 8.6e-5 of the result, where a number of f16 has 4.9e-4. Below -126 the result is zero, of NaN NaN, as
+``ex2.approx.ftz`` has them.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.dialects.nvvm.arithmetic import FmaPairOp, MulOp, SaturateOp, UpperHalfOp
+from ....ir.dialects.nvvm.llvm_intrinsics import FMAOp, MaximumOp
+from ...analysis.scratch_memory_sizes import PARKED_WORDS
+from ...common.llvm_types import FLOAT, I32, I64
+from ..emission.function_builder import Value
+from ..emission.instruction_builder import Builder
+from ..emission.kernel_emitter import KernelEmitter
+from .exp_f32_pairs import FRACTION_BITS, LARGE, LEAST, RANGE, both
+from .f32_pairs import PAIR, halves, has_pairs, pair
+from .scalar_rules import flushes, register_type
+
+# 1 / 252, rounded down, and the coefficients of f, f^2 and f^3.
+SLOPE = 0.003968253731727600
+FIRST, SECOND, THIRD = 0.6951168179512024, 0.22764481604099274, 0.07706719636917114
+LOWEST = -127.0
+# How many groups of numbers the share is of.
+EXP2, GROUPS = "nv_tileas.exp2", 4
+
+
+def takes_polynomial(e: KernelEmitter, op: Operation, count: int) -> bool:
+    """Whether the first two of so many numbers, as many as are computed together, are polynomials: of the first groups of every four,
+    where a left operand is computed part by part."""
+    share = e.job.exp2_polynomial
+    if not share or op.name != EXP2 or count != PARKED_WORDS or e.parks or not e.computes_late or not flushes(op):
+        return False
+    if not has_pairs(e, register_type(op.results[0])):
+        return False
+    e.powers += 1
+    return e.powers % GROUPS < share // 2
+
+
+def exp2_of_pair(b: Builder, x: SSAValue) -> list[Value]:
+    """exp2 of both numbers of a pair."""
+    held = [b.issue(MaximumOp, half, b.float_constant(LOWEST, FLOAT), type=FLOAT) for half in halves(b, x)]
+    within = pair(b, *held)
+    words = [
+        b.bitcast(value, I64) for value in (pair(b, *(_bounded(b, h) for h in held)), both(b, RANGE), both(b, LARGE))
+    ]
+    counts = b.issue(FmaPairOp, *words, type=I64, rounding="rm")
+    whole = b.binary("fadd", b.cast("bitcast", counts, PAIR), both(b, -(LARGE - LEAST)), PAIR)
+    rest = b.binary("fsub", within, whole, PAIR)
+    power = b.issue(FMAOp, rest, both(b, THIRD), both(b, SECOND), type=PAIR)
+    power = b.issue(FMAOp, rest, power, both(b, FIRST), type=PAIR)
+    power = b.issue(FMAOp, rest, power, both(b, 1.0), type=PAIR)
+    counters = b.cast("trunc", counts, I32), b.issue(UpperHalfOp, counts, type=I32)
+    scales = [b.bitcast(b.shift(counter, FRACTION_BITS), FLOAT) for counter in counters]
+    results = zip(halves(b, power), scales, strict=True)
+    return [b.issue(MulOp, value, scale, type=FLOAT, rounding="rn", ftz=True) for value, scale in results]
+
+
+def _bounded(b: Builder, x: Value) -> Value:
+    near = b.issue(FMAOp, x, b.float_constant(SLOPE, FLOAT), b.float_constant(0.5, FLOAT), type=FLOAT)
+    return b.issue(SaturateOp, near, type=FLOAT)

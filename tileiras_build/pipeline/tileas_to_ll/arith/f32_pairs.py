@@ -1,0 +1,60 @@
+"""Two numbers in one instruction: ``add``, ``sub``, ``mul`` and ``fma`` of pairs of f32.
+
+Each half is rounded as the instruction on one number rounds it (PTX ISA 9.0, ``add{.rnd}{.ftz}{.sat}.f32x2`` and its
+kin), so that the bits are the same. A pair is a vector of two, for which LLVM selects the packed instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.casting import typed
+from ....ir.dialects.llvm_ext import ExtractElementOp
+from ...common.llvm_types import FLOAT, I32, vector
+from ..emission.function_builder import Value
+from ..emission.instruction_builder import Builder
+from ..emission.kernel_emitter import KernelEmitter
+
+PAIR: VectorType = vector(2, FLOAT)
+Arguments = tuple[Value, ...]
+OnPairs = Callable[..., SSAValue]
+
+
+def has_pairs(e: KernelEmitter, type: Attribute) -> bool:
+    """Whether two numbers of a type cost as much as one."""
+    return type == FLOAT and e.target.has("f32x2_native")
+
+
+def pair(b: Builder, low: Value, high: Value) -> SSAValue[VectorType]:
+    """Two numbers as one value; the halves of a pair are that pair."""
+    return _whole(b, low, high) or b.vector((low, high), vector(2, b.computed(low).type))
+
+
+def _whole(b: Builder, low: Value, high: Value) -> SSAValue[VectorType] | None:
+    if isinstance(low, int) or isinstance(high, int):
+        return None
+    first, second = low.owner, high.owner
+    if not (isinstance(first, ExtractElementOp) and isinstance(second, ExtractElementOp)):
+        return None
+    places = first.operands[1], second.operands[1]
+    if first.operands[0] is not second.operands[0] or places != (b.constant(0, I32), b.constant(1, I32)):
+        return None
+    return typed(first.operands[0], VectorType)
+
+
+def halves(b: Builder, value: SSAValue) -> tuple[Value, Value]:
+    """The two numbers of a pair."""
+    both = typed(value, VectorType)
+    return b.element(both, 0), b.element(both, 1)
+
+
+def in_pairs(b: Builder, calls: Sequence[Arguments], on_pairs: OnPairs, on_one: Callable[..., Value]) -> list[Value]:
+    """``on_one`` of each call's arguments, two calls at a time by ``on_pairs``; of an odd number the last one by itself."""
+    results: list[Value] = []
+    for first, second in zip(calls[::2], calls[1::2]):
+        operands = [pair(b, low, high) for low, high in zip(first, second)]
+        results += halves(b, on_pairs(*operands))
+    return results + [on_one(*calls[-1])] if len(calls) % 2 else results

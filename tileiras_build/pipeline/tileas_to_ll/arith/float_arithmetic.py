@@ -1,0 +1,237 @@
+"""The rules of floating-point arithmetic.
+
+Rounding and flush-to-zero select instructions of PTX where those of LLVM cannot say them (reference: llvm-nvptx,
+sections 3 and 4). The half precisions compute transcendental functions in f32, as the Tile IR specification says.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import math
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.ir import Attribute, Operation
+
+from ....core.errors import Unsupported
+from ....ir.casting import string_of
+from ....ir.dialects.arith_ext import RemfOp
+from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
+from ....ir.dialects.op_definition import TableOperation
+from ...common.llvm_element_types import element_of
+from ...common.llvm_types import DOUBLE, FLOAT, I32
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import KernelEmitter
+from .exp_f32_pairs import exp_of_pair
+from .f32_pairs import PAIR, OnPairs, has_pairs
+from .float_conversions import ROUNDING_SUFFIX
+from .scalar_rules import Rule, Scalar, binary, flushes, in_f32, issued, option_text, register_type
+
+# LLVM's operation, the one of PTX that flushes subnormal numbers, and whether NaN wins.
+FLOAT_MIN_MAX: dict[str, tuple[type[TableOperation], type[TableOperation], bool]] = {
+    "arith.minimumf": (llvm_intrinsics.MinimumOp, arithmetic.FMinOp, True),
+    "arith.maximumf": (llvm_intrinsics.MaximumOp, arithmetic.FMaxOp, True),
+    "arith.minnumf": (llvm_intrinsics.MinNumOp, arithmetic.FMinOp, False),
+    "arith.maxnumf": (llvm_intrinsics.MaxNumOp, arithmetic.FMaxOp, False),
+}
+
+# Operation on tiles -> the one on scalars that becomes a call of libdevice (libdevice_math.py: CALLEES).
+MATH: dict[str, type[Operation]] = {
+    "math.atan2": math.Atan2Op,
+    "math.cos": math.CosOp,
+    "math.cosh": math.CoshOp,
+    "math.exp": math.ExpOp,
+    "math.log": math.LogOp,
+    "math.log2": math.Log2Op,
+    "math.powf": math.PowFOp,
+    "math.sin": math.SinOp,
+    "math.sinh": math.SinhOp,
+    "math.tan": math.TanOp,
+    "math.tanh": math.TanhOp,
+    "nv_tileas.remf": RemfOp,
+}
+EXACT_MATH = FastMathFlagsAttr("none")
+ROUND_TO_INTEGRAL = {"math.floor": llvm_intrinsics.FloorOp, "math.ceil": llvm_intrinsics.CeilOp}
+
+
+def is_plain(op: Operation, type: Attribute) -> bool:
+    """Whether LLVM's own instruction says it: rounded to nearest even, nothing flushed where that is done at all."""
+    rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
+    return rounding == "rn" and not (flushes(op) and type == FLOAT)
+
+
+def _rounded(e: KernelEmitter, op: Operation, kind: type[TableOperation]) -> Scalar:
+    """An instruction of PTX that rounds as ``op`` says, in f32 for the half precisions."""
+    type = register_type(op.results[0])
+    rounding = ROUNDING_SUFFIX[option_text(op, "rounding_mode", "nearest_even")]
+    return issued(e, kind, DOUBLE if type == DOUBLE else FLOAT, rounding=rounding, ftz=flushes(op))
+
+
+def _rounded_float(instruction: str, kind: type[TableOperation]) -> Rule:
+    """add, sub and mul: the LLVM instruction for round-to-nearest-even, one of PTX for the rest.
+
+    NVVM has no subtraction with a rounding mode: it adds the negated operand.
+    """
+
+    def rule(e: KernelEmitter, op: Operation) -> Scalar:
+        element = element_of(op.results[0].type)
+        if is_plain(op, element.type):
+            return binary(e, op, instruction)
+        rounded = _rounded(e, op, kind)
+        scalar = (lambda x, y: rounded(x, e.b.negate(y))) if instruction == "fsub" else rounded
+        return in_f32(e, element, scalar, option_text(op, "rounding_mode", "nearest_even"))
+
+    return rule
+
+
+def _fma(e: KernelEmitter, op: Operation) -> Scalar:
+    element = element_of(op.results[0].type)
+    if is_plain(op, element.type):
+        return issued(e, llvm_intrinsics.FMAOp, element.type)
+    return in_f32(e, element, _rounded(e, op, arithmetic.FmaOp), option_text(op, "rounding_mode", "nearest_even"))
+
+
+# Operation -> LLVM's on a vector of two, where it rounds to nearest even.
+IN_PAIRS: dict[str, str | type[TableOperation]] = {
+    "nv_tileas.addf": "fadd", "nv_tileas.subf": "fsub", "nv_tileas.mulf": "fmul", "nv_tileas.fma": llvm_intrinsics.FMAOp,
+}  # fmt: skip
+
+
+def on_pairs(e: KernelEmitter, op: Operation) -> OnPairs | None:
+    """The operation on pairs of numbers; None where the target has none, or none that rounds and flushes so."""
+    instruction = IN_PAIRS.get(op.name)
+    if not has_pairs(e, type := register_type(op.results[0])):
+        return None
+    if op.name == "math.exp" and option_text(op, "rounding_mode", "full") != "approx":
+        return lambda x: exp_of_pair(e.b, x)
+    if instruction is None or not is_plain(op, type):
+        return None
+    if isinstance(instruction, str):
+        return lambda x, y: e.b.binary(instruction, x, y, PAIR)
+    return lambda *pairs: e.b.issue(instruction, *pairs, type=PAIR)
+
+
+def _divide(e: KernelEmitter, op: Operation) -> Scalar:
+    b, element = e.b, element_of(op.results[0].type)
+    mode, ftz = option_text(op, "rounding_mode", "nearest_even"), flushes(op)
+    if element.type == DOUBLE:
+        if mode in ("nearest_even", "full", "approx"):
+            return lambda x, y: b.binary("fdiv", x, y, DOUBLE)
+        return issued(e, arithmetic.DivOp, DOUBLE, rounding=ROUNDING_SUFFIX[mode])
+    rounding = mode if mode in ("approx", "full") else ROUNDING_SUFFIX[mode]
+    if rounding == "rn" and not ftz:
+        return in_f32(e, element, lambda x, y: b.binary("fdiv", x, y, FLOAT))
+    return in_f32(e, element, issued(e, arithmetic.DivOp, FLOAT, rounding=rounding, ftz=ftz), mode)
+
+
+def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
+    element = element_of(op.results[0].type)
+    mode = option_text(op, "rounding_mode", "nearest_even")
+    rounding = ROUNDING_SUFFIX.get(mode, "rn")
+    if element.type == DOUBLE:
+        return issued(e, arithmetic.SqrtOp, DOUBLE, rounding=rounding)
+    rounding = mode if mode == "approx" else rounding
+    return in_f32(e, element, issued(e, arithmetic.SqrtOp, FLOAT, rounding=rounding, ftz=flushes(op)), mode)
+
+
+def _approximate_float(kind: type[TableOperation], exact: type[Operation]) -> Rule:
+    """An approximation of PTX for f32, a function of libdevice for f64."""
+
+    def rule(e: KernelEmitter, op: Operation) -> Scalar:
+        element = element_of(op.results[0].type)
+        if element.type == DOUBLE:
+            return _math_function(e, exact, DOUBLE)
+        return in_f32(e, element, issued(e, kind, FLOAT, ftz=flushes(op)))
+
+    return rule
+
+
+def _math_function(e: KernelEmitter, kind: type[Operation], type: Attribute, second: Attribute | None = None) -> Scalar:
+    """A scalar operation on ``type``; ``second`` is the type of its second operand where that differs."""
+    b, types = e.b, (type, second or type)
+
+    def scalar(*values: Value) -> Value:
+        operands = tuple(b.of(value, kind_of_value) for value, kind_of_value in zip(values, types))
+        return b.pure(kind, operands, type, {"fastmath": EXACT_MATH})
+
+    return scalar
+
+
+def _call_math(e: KernelEmitter, op: Operation) -> Scalar:
+    element, mode = element_of(op.results[0].type), option_text(op, "rounding_mode", "full")
+    if element.type == DOUBLE:
+        return _math_function(e, MATH[op.name], DOUBLE)
+    if mode == "approx" and (approximate := APPROXIMATE.get(op.name)) is not None:
+        return in_f32(e, element, approximate(e))
+    return in_f32(e, element, _math_function(e, MATH[op.name], FLOAT))
+
+
+def _approximate_tanh(e: KernelEmitter) -> Scalar:
+    return issued(e, arithmetic.TanhOp, FLOAT)
+
+
+# Rounded to f32.
+LOG2_E = 1.4426950216293335
+
+
+def _approximate_exp(e: KernelEmitter) -> Scalar:
+    """exp(x) = 2 ** (x * log2(e))."""
+    b, exponential = e.b, issued(e, arithmetic.Ex2Op, FLOAT)
+    return lambda x: exponential(b.binary("fmul", x, b.float_constant(LOG2_E, FLOAT), FLOAT))
+
+
+APPROXIMATE = {"math.tanh": _approximate_tanh, "math.exp": _approximate_exp}
+
+
+def _integer_power(e: KernelEmitter, op: Operation) -> Scalar:
+    b, element = e.b, element_of(op.results[0].type)
+    exponent = register_type(op.operands[1])
+    if exponent != I32:
+        raise Unsupported("powi-exponent", f"an integer power takes an i32 exponent, not {exponent}")
+    if element.type == DOUBLE:
+        return _math_function(e, math.FPowIOp, DOUBLE, I32)
+    power = _math_function(e, math.FPowIOp, FLOAT, I32)
+    if element.type == FLOAT:
+        return power
+    return lambda x, n: b.cast("fptrunc", power(b.cast("fpext", x, FLOAT), n), element.type)
+
+
+def _round_to_integral(e: KernelEmitter, op: Operation) -> Scalar:
+    element = element_of(op.results[0].type)
+    return in_f32(e, element, issued(e, ROUND_TO_INTEGRAL[op.name], DOUBLE if element.type == DOUBLE else FLOAT))
+
+
+def _absolute_float(e: KernelEmitter, op: Operation) -> Scalar:
+    return issued(e, llvm_intrinsics.FAbsOp, register_type(op.results[0]))
+
+
+def _negate(e: KernelEmitter, op: Operation) -> Scalar:
+    return e.b.negate
+
+
+def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
+    type, (plain, flushing, nan) = register_type(op.results[0]), FLOAT_MIN_MAX[op.name]
+    if flushes(op) and type == FLOAT:
+        return issued(e, flushing, type, ftz=True, nan=nan)
+    return issued(e, plain, type)
+
+
+def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
+    b, predicate = e.b, string_of(op, "predicate")
+    return lambda x, y: b.compare_floats(predicate, x, y)
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(FLOAT_MIN_MAX, _float_min_max),
+    **dict.fromkeys(MATH, _call_math),
+    **dict.fromkeys(ROUND_TO_INTEGRAL, _round_to_integral),
+    "arith.cmpf": _float_compare,
+    "arith.negf": _negate,
+    "math.absf": _absolute_float,
+    "math.fpowi": _integer_power,
+    "nv_tileas.addf": _rounded_float("fadd", arithmetic.AddOp),
+    "nv_tileas.subf": _rounded_float("fsub", arithmetic.AddOp),
+    "nv_tileas.mulf": _rounded_float("fmul", arithmetic.MulOp),
+    "nv_tileas.divf": _divide,
+    "nv_tileas.fma": _fma,
+    "nv_tileas.sqrt": _square_root,
+    "nv_tileas.rsqrt": _approximate_float(arithmetic.RsqrtOp, math.RsqrtOp),
+    "nv_tileas.exp2": _approximate_float(arithmetic.Ex2Op, math.Exp2Op),
+}

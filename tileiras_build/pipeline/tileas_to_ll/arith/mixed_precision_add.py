@@ -1,0 +1,59 @@
+"""Sums and differences of f32 and halves that are not widened first, on GPUs with instructions for them.
+
+``add.f32.f16`` widens its first factor itself (PTX ISA 9.0, section 9.7.5, mixed precision), which is exact, and rounds once: the
+bits are those of a conversion and an addition. A pair of halves takes two instructions instead of two conversions and one
+addition of pairs, and a thread holds one register for both until then. Not where anything else wants the widened numbers; but
+where registers are short, one reduction may, which has its own.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....ir.casting import given
+from ....ir.dialects.nvvm.arithmetic import AddMixedOp, SubMixedOp
+from ....ir.dialects.op_definition import TableOperation
+from ...analysis.foldable_extensions import PAIR_TYPES, reads_narrow, stays_narrow, takes_half, widened_from
+from ...analysis.op_queries import is_tile
+from ...common.llvm_element_types import element_of
+from ...common.llvm_types import FLOAT, I16
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from .elementwise import emit_elementwise, emit_with
+
+INSTRUCTIONS: dict[str, type[TableOperation]] = {"nv_tileas.addf": AddMixedOp, "nv_tileas.subf": SubMixedOp}
+
+
+def emit_sum(e: KernelEmitter, op: Operation) -> None:
+    """``nv_tileas.addf`` and ``subf``: with the half as it is where that saves its conversion."""
+    place = _half_operand(e, op)
+    if place is None:
+        return emit_elementwise(e, op)
+    narrow, wide = given(widened_from(op.operands[place])), op.operands[1 - place]
+    kind, b, halves = INSTRUCTIONS[op.name], e.b, PAIR_TYPES[_type(narrow)].removesuffix("x2")
+
+    def added(half: Value, other: Value) -> Value:
+        return b.issue(kind, b.bitcast(half, I16), b.of(other, FLOAT), type=FLOAT, halves=halves)
+
+    return emit_with(e, op, (narrow, wide), lambda calls: [added(*arguments) for arguments in calls])
+
+
+def _half_operand(e: KernelEmitter, op: Operation) -> int | None:
+    """The operand that is a half widened for nobody else, or for what widens it once more."""
+    if _type(op.results[0]) != FLOAT or not is_tile(op.results[0]) or not e.target.has("mixed_float"):
+        return None
+    return next((place for place, value in enumerate(op.operands) if _is_half(e, op, value)), None)
+
+
+def _is_half(e: KernelEmitter, op: Operation, value: SSAValue) -> bool:
+    if not stays_narrow(value) or not takes_half(op, value):
+        return False
+    # Where registers are short, a conversion more is better than the widened numbers until then.
+    return e.computes_late or all(reads_narrow(use.operation) for use in value.uses if use.operation is not op)
+
+
+def _type(value: SSAValue) -> Attribute:
+    return element_of(value.type).type
+
+
+HANDLERS: dict[str, Handler] = dict.fromkeys(INSTRUCTIONS, emit_sum)

@@ -1,0 +1,134 @@
+"""The rules of conversions: integers to another width, integers and floats to each other, floats to another format."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Operation
+
+from ....ir.dialects.nvvm import arithmetic, llvm_intrinsics
+from ...common.llvm_element_types import ELEMENTS, Element, element_of, wrapped
+from ...common.llvm_types import DOUBLE, FLOAT, I1, I32, I64
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import KernelEmitter
+from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
+from .scalar_rules import Rule, Scalar, option_text, register_type
+
+
+def _resize_integer(instruction: str) -> Rule:
+    def rule(e: KernelEmitter, op: Operation) -> Scalar:
+        b, source, target = e.b, register_type(op.operands[0]), register_type(op.results[0])
+        signed = instruction == "sext"
+
+        def scalar(x: Value) -> Value:
+            if isinstance(x, int) and target in (I32, I64) and source in (I32, I64):
+                return wrapped(x, target.width.data) if signed or x >= 0 else wrapped(x & 0xFFFFFFFF, 64)
+            return b.cast(instruction, x, target, source)
+
+        return scalar if source != target else (lambda x: x)
+
+    return rule
+
+
+def _integer_to_float(signed: bool) -> Rule:
+    def rule(e: KernelEmitter, op: Operation) -> Scalar:
+        b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
+        mode = option_text(op, "rounding_mode", "nearest_even")
+        if source.type == I1 and signed:
+            # LLVM's back ends differ on what a signed bit is: here true is -1, as it is when extended.
+            narrow = convert_float(e, "f32", target.name, mode)
+            values = b.float_constant(-1.0, FLOAT), b.float_constant(0.0, FLOAT)
+            return lambda x: narrow(b.select(x, *values, FLOAT))
+        return _converted_integer(e, source, target, signed, mode)
+
+    return rule
+
+
+def _converted_integer(e: KernelEmitter, source: Element, target: Element, signed: bool, mode: str) -> Scalar:
+    b, instruction = e.b, "sitofp" if signed else "uitofp"
+    if mode != "nearest_even":
+        wide = ELEMENTS["f64"] if target.type == DOUBLE else ELEMENTS["f32"]
+        rounded = _rounded_integer_to_float(e, source, wide.type, signed, ROUNDING_SUFFIX[mode])
+        narrow = convert_float(e, wide.name, target.name, mode)
+        return lambda x: narrow(rounded(x))
+    in_one_step = target.is_float and (target.name != "bf16" or e.target.has("bf16_native"))
+    if in_one_step and target.name != "tf32":
+        return lambda x: b.cast(instruction, x, target.type, source.type)
+    narrow = convert_float(e, "f32", target.name, mode)
+    if source.bits >= 32:
+        odd = _integer_to_odd_float(e, source, signed)
+        return lambda x: narrow(odd(x))
+    return lambda x: narrow(b.cast(instruction, x, FLOAT, source.type))
+
+
+def _integer_to_odd_float(e: KernelEmitter, source: Element, signed: bool) -> Scalar:
+    """f32 with the last bit set where it is inexact, so that rounding it again rounds as if once."""
+    b, cut = e.b, _rounded_integer_to_float(e, source, FLOAT, signed, "rz")
+
+    def scalar(x: Value) -> Value:
+        value = cut(x)
+        back = b.cast("fptosi" if signed else "fptoui", value, source.type)
+        return with_last_bit(e, value, b.compare("ne", back, x, source.type))
+
+    return scalar
+
+
+def _rounded_integer_to_float(
+    e: KernelEmitter, source: Element, target: Attribute, signed: bool, rounding: str
+) -> Scalar:
+    b, wide = e.b, I64 if source.type == I64 else I32
+
+    def scalar(x: Value) -> Value:
+        if source.type != wide:
+            x = b.cast("sext" if signed else "zext", x, wide, source.type)
+        operand = b.of(x, wide)
+        return b.issue(arithmetic.IntegerToFloatOp, operand, type=target, rounding=rounding, unsigned=not signed)
+
+    return scalar
+
+
+def _float_to_integer(signed: bool) -> Rule:
+    def rule(e: KernelEmitter, op: Operation) -> Scalar:
+        b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
+        if target.type == I1:
+            return _is_nonzero(e, source)
+        widen = (lambda x: x) if source.is_float else convert_float(e, source.name, "f32", "nearest_even")
+        if "saturating" in op.attributes and target.bits < 32:
+            return lambda x: _clamped_integer(e, widen(x), target, signed)
+        return lambda x: b.cast("fptosi" if signed else "fptoui", widen(x), target.type)
+
+    return rule
+
+
+def _is_nonzero(e: KernelEmitter, source: Element) -> Scalar:
+    """A truth value: Tile IR's front ends ask for one, so that a half or NaN is true, though rounded it were not."""
+    b, name = e.b, source.name if source.name in ("f32", "f64") else "f32"
+    widen, zero = convert_float(e, source.name, name, "nearest_even"), b.float_constant(0.0, ELEMENTS[name].type)
+    return lambda x: b.compare_floats("une", widen(x), zero)
+
+
+def _clamped_integer(e: KernelEmitter, x: Value, target: Element, signed: bool) -> Value:
+    """The hardware clamps to 32 bits; the narrower range is clamped after it."""
+    b, bits = e.b, target.bits
+    wide = b.cast("fptosi" if signed else "fptoui", x, I32)
+    if signed:
+        low = b.issue(llvm_intrinsics.SMaxOp, wide, -(1 << (bits - 1)), type=I32)
+        wide = b.issue(llvm_intrinsics.SMinOp, low, (1 << (bits - 1)) - 1, type=I32)
+    else:
+        wide = b.issue(llvm_intrinsics.UMinOp, wide, (1 << bits) - 1, type=I32)
+    return b.cast("trunc", wide, target.type)
+
+
+def _float_to_float(e: KernelEmitter, op: Operation) -> Scalar:
+    source, target = element_of(op.operands[0].type), element_of(op.results[0].type)
+    return convert_float(e, source.name, target.name, option_text(op, "rounding_mode", "nearest_even"))
+
+
+RULES: dict[str, Rule] = {
+    "arith.trunci": _resize_integer("trunc"),
+    "arith.extsi": _resize_integer("sext"),
+    "arith.extui": _resize_integer("zext"),
+    "arith.sitofp": _integer_to_float(True),
+    "arith.uitofp": _integer_to_float(False),
+    "arith.fptosi": _float_to_integer(True),
+    "arith.fptoui": _float_to_integer(False),
+    "nv_tileas.fp_to_fp": _float_to_float,
+}

@@ -1,0 +1,45 @@
+"""The smallest or largest of numbers that were widened: found among the narrow ones, two in an instruction.
+
+f32 holds every f16 and bf16, in their order, so the extreme of the widened numbers is the widened extreme. That a thread
+finds its own before it widens anything also leaves a row in half the registers until then (``analysis/foldable_extensions.py``).
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.casting import expect
+from ....ir.dialects.nvvm.arithmetic import ExtremePairOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts.f2_linear_algebra import bits as bit_positions
+from ...analysis.foldable_extensions import EXTREMES, PAIR_TYPES
+from ...common.llvm_types import FLOAT, I32, vector
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import KernelEmitter
+from .f32_pairs import in_pairs
+
+
+def combine_pairs(
+    e: KernelEmitter, op: TableOperation, held: dict[int, Value], mask: int
+) -> tuple[dict[int, Value], int]:
+    """Combine registers that differ in the bits of ``mask``, from the highest down, as long as there are two pairs.
+
+    What is left, widened, and the bits of ``mask`` that are.
+    """
+    b, type = e.b, e.b.computed(next(iter(held.values()))).type
+    name, nan = EXTREMES[expect(Operation, op.regions[0].block.first_op).name]
+
+    def extreme(low: SSAValue, high: SSAValue) -> SSAValue:
+        words = [b.bitcast(both, I32) for both in (low, high)]
+        found = b.issue(ExtremePairOp, *words, type=I32, operation=name, nan=nan, halves=PAIR_TYPES[type])
+        return b.cast("bitcast", found, vector(2, type))
+
+    for position in reversed(bit_positions(mask)):
+        lower = [register for register in held if not register & 1 << position]
+        if len(lower) % 2:
+            break
+        if len(lower) < len(held):
+            calls = [(held[register | 1 << position], held[register]) for register in lower]
+            held = dict(zip(lower, in_pairs(b, calls, extreme, extreme)))
+        mask &= ~(1 << position)
+    return {register: b.cast("fpext", value, FLOAT) for register, value in held.items()}, mask

@@ -1,0 +1,367 @@
+"""Reductions and prefix scans: within a thread, then across lanes by shuffles, then across warps by shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....core.errors import InternalError
+from ....ir.casting import expect, given, number_of
+from ....ir.dialects.gpu_ext import ShuffleMode
+from ....ir.dialects.gpu_reductions import ReduceKind
+from ....ir.dialects.nvvm.barriers import HereOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import LinearLayout
+from ....ir.layouts.f2_linear_algebra import bits as bit_positions
+from ...analysis.foldable_extensions import EXTREMES, narrow_source
+from ...common.llvm_element_types import Element
+from ...common.llvm_types import FLOAT, I32
+from ..data_movement.convert_layout import as_word, from_word, join_words, split_words
+from ..emission.function_builder import Value
+from ..emission.instruction_builder import WARP
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
+from ..memory.shared_memory import holder_of, load_shared, store_shared
+from .packed_min_max import combine_pairs
+
+Tuple = tuple[Value, ...]
+# Registers whose numbers differ in so many low bits are combined with each other last.
+NEIGHBORS = 2
+# How many extremes of a thread's numbers are found beside each other: an instruction is done when the others have been issued.
+CHAINS = 4
+Combine = Callable[[Sequence[Tuple], Sequence[Tuple]], list[Tuple]]
+
+
+def combiner(e: KernelEmitter, op: TableOperation) -> Combine:
+    """The region as a function of groups, one scalar per operand each: the earlier elements' first, many at once.
+
+    The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
+    NVIDIA's compiler returns the input unchanged for a region that yields its second argument.
+    """
+    block = op.regions[0].blocks[0]
+
+    def combine(first: Sequence[Tuple], second: Sequence[Tuple]) -> list[Tuple]:
+        for index, argument in enumerate(block.args):
+            e.values[argument] = [values[index // 2] for values in (second if index % 2 else first)]
+        for inner in block.ops:
+            if inner.name.endswith(".yield"):
+                columns = [e.registers(value) for value in inner.operands]
+                return list(zip(*(column * (len(first) // len(column)) for column in columns)))
+            e.emit(inner)
+        raise InternalError("region-yield", "the region of a reduction ends without a yield")
+
+    return combine
+
+
+def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
+    """``value`` of another lane: XOR with a lane mask, or IDX with a lane number."""
+    if element.bits == 64:
+        words = split_words(e, element, value)
+        return join_words(e, element, [e.b.shuffle(mode, word, argument) for word in words])
+    if element.type == FLOAT:
+        return e.b.shuffle(mode, value, argument, FLOAT)
+    return from_word(e, element, e.b.shuffle(mode, as_word(e, element, value), argument))
+
+
+# ---- reduce --------------------------------------------------------------------------------------
+def emit_reduce(e: KernelEmitter, op: TableOperation) -> None:
+    axis = number_of(op, "axis")
+    layout = layout_of(op.sources[0])
+    elements = [e.element(source) for source in op.sources]
+    combine, along = combiner(e, op), layout.bits_along(axis)
+    held = _of_threads(e, op, layout, along["register"], combine)
+    held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
+    if along["warp"]:
+        held = _across_warps(e, op, held, layout, axis, elements, combine)
+    if e.tensor_memory is not None and not along["lane"] and not along["warp"]:
+        # A sum that is asked for late would keep its elements in registers while products are waited for.
+        held = {r: tuple(_here(e, value) for value in values) for r, values in held.items()}
+    _set_results(e, op, held, layout, axis)
+
+
+def _of_threads(
+    e: KernelEmitter, op: TableOperation, layout: LinearLayout, mask: int, combine: Combine
+) -> dict[int, Tuple]:
+    """Each thread's elements combined, by the registers that are left."""
+    if (source := narrow_source(op)) is None:
+        if e.parks:
+            return _one_by_one(e, op.sources, layout, mask, combine)
+        within = _in_chains if _is_of_three(e, op) else _within_thread
+        return within(_distinct_tuples(e, op.sources, layout), mask, combine)
+    narrow = {register: value for register, (value,) in _distinct_tuples(e, [source], layout).items()}
+    held, mask = combine_pairs(e, op, narrow, mask)
+    return _within_thread({register: (value,) for register, value in held.items()}, mask, combine)
+
+
+def _here(e: KernelEmitter, value: Value) -> Value:
+    return value if isinstance(value, int) else e.b.issue(HereOp, value, type=value.type)
+
+
+def _distinct_tuples(e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout) -> dict[int, Tuple]:
+    """Register -> one scalar per operand, without the registers that only repeat others."""
+    columns = [e.registers(source) for source in sources]
+    _, distinct, _ = layout.distinct_registers()
+    return {r: tuple(column[r] for column in columns) for r in distinct}
+
+
+def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
+    """Combine registers that differ in the bits of ``mask``: halves, from the highest bit down."""
+    for position in reversed(bit_positions(mask)):
+        bit = 1 << position
+        if not any(register & bit for register in held):
+            continue
+        lower = [register for register in held if not register & bit]
+        held = dict(zip(lower, combine([held[r | bit] for r in lower], [held[r] for r in lower])))
+    return held
+
+
+def _is_of_three(e: KernelEmitter, op: TableOperation) -> bool:
+    """Whether one instruction finds the extreme of three numbers, which is the same in any order."""
+    body = list(op.regions[0].blocks[0].ops)
+    combination = expect(Operation, body[0])
+    single = len(op.sources) == 1 and len(body) == 2 and e.element(op.sources[0]).type == FLOAT
+    whole = set(combination.operands) == set(op.regions[0].blocks[0].args)
+    return single and whole and combination.name in EXTREMES and e.target.has("max3")
+
+
+def _in_chains(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
+    """``_within_thread`` where order does not matter: one after the other, where LLVM makes one instruction of any two in a row."""
+    groups: dict[int, list[Tuple]] = {}
+    for register, values in held.items():
+        groups.setdefault(register & ~mask, []).append(values)
+    rows: list[Sequence[Tuple]] = list(zip(*groups.values(), strict=True))
+    found = rows[:CHAINS]
+    for start in range(CHAINS, len(rows), CHAINS):
+        found = [combine(row, before) for row, before in zip(rows[start:], found)]
+    last, *others = found
+    for row in others:
+        last = combine(row, last)
+    return dict(zip(groups, last))
+
+
+def _one_by_one(
+    e: KernelEmitter, sources: Sequence[SSAValue], layout: LinearLayout, mask: int, combine: Combine
+) -> dict[int, Tuple]:
+    """``_within_thread`` with the same order of combinations, but a group of neighbors after the other: what is computed
+    where it is used need not be in registers all at once.
+    """
+    columns = [e.packed(source) for source in sources]
+    _, distinct, _ = layout.distinct_registers()
+
+    def combined(registers: list[int], positions: list[int]) -> dict[int, Tuple]:
+        if not positions:
+            return {r: tuple(taken(e.b, column[r]) for column in columns) for r in registers}
+        bit, *others = positions
+        low = combined([r for r in registers if not r >> bit & 1], others)
+        high = combined([r for r in registers if r >> bit & 1], others)
+        return dict(zip(low, combine([high[r | 1 << bit] for r in low], list(low.values()))))
+
+    far = [bit for bit in bit_positions(mask & ~layout.free_bits("register")) if bit >= NEIGHBORS]
+    return _within_thread(combined(list(distinct), far), mask & (1 << NEIGHBORS) - 1, combine)
+
+
+def _across_lanes(
+    e: KernelEmitter, op: TableOperation, values: list[Tuple], mask: int, elements: list[Element], combine: Combine
+) -> list[Tuple]:
+    if mask == WARP - 1 and (kind := _kind_of_warp(e, op, elements)) is not None:
+        return [(e.b.subgroup_reduce(kind, value, elements[0].type),) for (value,) in values]
+    for position in bit_positions(mask):
+        others = [
+            tuple(shuffle(e, element, part, ShuffleMode.XOR, 1 << position) for element, part in zip(elements, value))
+            for value in values
+        ]
+        values = combine(others, values)
+    return values
+
+
+# Combinations that an instruction makes of the values of a whole warp, by type -> what the target needs for it.
+WHOLE_WARP: dict[Attribute, tuple[str, dict[str, ReduceKind]]] = {
+    I32: (
+        "redux_i32",
+        {
+            "arith.addi": ReduceKind.ADD, "arith.andi": ReduceKind.AND, "arith.ori": ReduceKind.OR,
+            "arith.xori": ReduceKind.XOR, "arith.minsi": ReduceKind.MINSI, "arith.maxsi": ReduceKind.MAXSI,
+            "arith.minui": ReduceKind.MINUI, "arith.maxui": ReduceKind.MAXUI,
+        },
+    ),
+    FLOAT: (
+        "redux_f32",
+        {
+            "arith.minnumf": ReduceKind.MINNUMF, "arith.maxnumf": ReduceKind.MAXNUMF,
+            "arith.minimumf": ReduceKind.MINIMUMF, "arith.maximumf": ReduceKind.MAXIMUMF,
+        },
+    ),
+}  # fmt: skip
+
+
+def _kind_of_warp(e: KernelEmitter, op: TableOperation, elements: list[Element]) -> ReduceKind | None:
+    """How one instruction combines the values of a warp as the region does; None where none does."""
+    block = op.regions[0].blocks[0]
+    body = list(block.ops)
+    if len(elements) != 1 or len(body) != 2 or elements[0].type not in WHOLE_WARP:
+        return None
+    combination, end = body
+    capability, kinds = WHOLE_WARP[elements[0].type]
+    whole = set(combination.operands) == set(block.args) and list(end.operands) == list(combination.results)
+    exact = "flush_to_zero" not in combination.attributes
+    return kinds.get(combination.name) if whole and exact and e.target.has(capability) else None
+
+
+def _across_warps(
+    e: KernelEmitter,
+    op: TableOperation,
+    held: dict[int, Tuple],
+    layout: LinearLayout,
+    axis: int,
+    elements: list[Element],
+    combine: Combine,
+) -> dict[int, Tuple]:
+    """Every warp along the axis writes its part; every thread reads all parts of its elements and combines them."""
+    reduced = layout.drop_dim(axis)
+    along = layout.bits_along(axis)
+    warp_bits = bit_positions(along["warp"])
+    scratch = number_of(op, "scratch_offset")
+    if "sync_before" in op.attributes:
+        e.barrier()
+    parts = 1 << len(warp_bits)
+    starts, end = [], scratch
+    for element in elements:
+        starts.append(-(-end // element.bytes) * element.bytes)
+        end = starts[-1] + parts * reduced.size * element.bytes
+    _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts)
+    e.barrier()
+    return {r: _load_parts(e, reduced, r, parts, elements, starts, combine) for r in held}
+
+
+def _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts) -> None:
+    free_lanes = layout.free_bits("lane") | along["lane"]
+    free_warps = layout.free_bits("warp") & ~along["warp"]
+    holder = holder_of(e, free_lanes, free_warps)
+    for number, (element, start) in enumerate(zip(elements, starts)):
+        size = element.bytes
+        lanes = tuple(image * size for image in reduced.lanes)
+        warps = [image * size for image in reduced.warps]
+        for place, position in enumerate(warp_bits):
+            warps[position] = (reduced.size << place) * size
+        thread = _based(e, lanes, tuple(warps))
+        for register, values in held.items():
+            offset = reduced.register_offsets[register] * size
+            store_shared(e, element, [values[number]], thread, start + offset, holder)
+
+
+def _based(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
+    with e.b.in_prologue():
+        return e.b.add(e.linear(lanes, warps), e.shared_base)
+
+
+def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple:
+    total: Tuple | None = None
+    for part in range(parts):
+        loaded = []
+        for element, start in zip(elements, starts):
+            size = element.bytes
+            thread = _based(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
+            place = start + (part * reduced.size + reduced.register_offsets[register]) * size
+            loaded += load_shared(e, element, 1, thread, place)
+        total = tuple(loaded) if total is None else combine([tuple(loaded)], [total])[0]
+    return given(total)
+
+
+def _set_results(e: KernelEmitter, op: TableOperation, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
+    reduced = layout.drop_dim(axis)
+    by_offset = {reduced.register_offsets[register]: values for register, values in held.items()}
+    for number, result in enumerate(op.results):
+        if not _is_tile(result):
+            e.values[result] = next(iter(held.values()))[number]
+            continue
+        target = layout_of(result)
+        e.values[result] = [by_offset[offset][number] for offset in target.register_offsets]
+
+
+def _is_tile(value: SSAValue) -> bool:
+    return hasattr(value.type, "encoding")
+
+
+# ---- scan ----------------------------------------------------------------------------------------
+def emit_scan(e: KernelEmitter, op: TableOperation) -> None:
+    """Sklansky's scheme, one level per bit of the position along the axis, lowest first.
+
+    At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by
+    registers cost nothing but the combination; bits held by lanes a shuffle of that last element.
+    """
+    axis, reverse = number_of(op, "axis"), "reverse" in op.attributes
+    layout = layout_of(op.sources[0])
+    if layout.bits_along(axis)["warp"]:
+        raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")
+    elements, combine = [e.element(source) for source in op.sources], combiner(e, op)
+    held = _distinct_tuples(e, op.sources, layout)
+    lower_registers = lower_lanes = 0
+    for kind, position in _levels(layout, axis):
+        bit = 1 << position
+        if kind == "register":
+            held = _register_level(e, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
+            lower_registers |= bit
+        else:
+            held = _lane_level(e, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
+            lower_lanes |= bit
+    by_offset = {layout.register_offsets[register]: values for register, values in held.items()}
+    for number, result in enumerate(op.results):
+        e.values[result] = [by_offset[offset][number] for offset in layout_of(result).register_offsets]
+
+
+def _levels(layout: LinearLayout, axis: int) -> list[tuple[str, int]]:
+    """(input, bit) for each bit of the coordinate along ``axis``, lowest first."""
+    along = layout.bits_along(axis)
+    levels = []
+    for kind, bases in (("register", layout.registers), ("lane", layout.lanes)):
+        free = layout.free_bits(kind)
+        for position in bit_positions(along[kind]):
+            if not free >> position & 1:
+                levels.append((bases[position], kind, position))
+    return [(kind, position) for _, kind, position in sorted(levels)]
+
+
+def _last_of_lower(
+    e: KernelEmitter, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool
+) -> Tuple:
+    """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
+    if not lanes and not bit:
+        return value
+    with e.b.in_prologue():
+        if reverse:
+            source = e.b.or_(e.b.and_(e.lane, ~lanes & 31), bit)
+        else:
+            source = e.b.or_(e.b.and_(e.lane, ~bit & 31), lanes)
+    return tuple(shuffle(e, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
+
+
+def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
+    result = dict(held)
+    totals: dict[int, Tuple] = {}
+    for register, value in held.items():
+        if bool(register & bit) == reverse:
+            continue
+        last = (register & ~registers) | bit if reverse else (register & ~bit) | registers
+        if last not in totals:
+            totals[last] = _last_of_lower(e, held[last], lanes, 0, elements, reverse)
+        [result[register]] = combine([totals[last]], [value])
+    return result
+
+
+def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
+    with e.b.in_prologue():
+        upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.lane, bit), 0)
+    totals: dict[int, Tuple] = {}
+    result = {}
+    for register, value in held.items():
+        last = register & ~registers if reverse else register | registers
+        if last not in totals:
+            totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
+        [combined] = combine([totals[last]], [value])
+        result[register] = tuple(
+            e.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
+        )
+    return result
+
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.reduce": emit_reduce, "nv_tileas.scan": emit_scan}

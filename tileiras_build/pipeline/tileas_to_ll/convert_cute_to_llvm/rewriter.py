@@ -1,0 +1,332 @@
+"""The machinery: what a value of a companion dialect is while it is converted, and how it crosses blocks.
+
+Inside a block nothing of a layout exists at run time but its unknown leaves: a tuple is held as a Python tuple of
+integers and i32 values, a layout as its shape and stride, a view as pointer and layout. Where such a value crosses a
+block or a function, it becomes the struct that ``type_converter.py`` gives it (tileir-internals, section 1.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects import cf, func, llvm, scf
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....core.errors import InvalidInput, Unsupported
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.cute import types as cute
+from ....ir.dialects.cute_nvgpu.types import AtomType
+from ....ir.dialects.cutlass.types import StateType
+from ....ir.dialects.fast_xdsl import VALUES
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
+from ...job import Job
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
+from ..convert_nvgpu_and_gpu_to_nvvm.symbols import location_of
+from ..type_converter import LLVMTypeConverter
+
+COMPANIONS = ("cute.", "cute_nvgpu.", "cutlass.")
+# Operations that pass values on: their operands, results and blocks change with the values' types.
+CARRIERS = (
+    cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp, llvm.BrOp,
+    llvm.CondBrOp, llvm.ReturnOp, func.ReturnOp, gpu.ReturnOp, func.CallOp, llvm.CallOp,
+)  # fmt: skip
+
+
+Leaf = int | SSAValue  # known, or known at run time
+Tree = Leaf | tuple["Tree", ...]
+Said = int | None | tuple["Said", ...]  # what a type says of a tuple; None is known at run time
+
+
+@dataclass(frozen=True)
+class View:
+    """A pointer with the layout of what it points to, in elements."""
+
+    pointer: SSAValue
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class DescIter:
+    """A pointer that moves: pointer, index and stride, in bytes."""
+
+    pointer: SSAValue
+    index: Leaf
+    stride: Leaf
+
+
+@dataclass(frozen=True)
+class State:
+    """Where one side of a pipeline is."""
+
+    phase: Leaf
+    index: Leaf
+    count: Leaf
+
+
+@dataclass(frozen=True)
+class BoundAtom:
+    """An atom with operands that go with each of its calls."""
+
+    kind: AtomType
+    operands: tuple[Held, ...]
+
+
+Held = Tree | Layout | View | DescIter | State | AtomType | BoundAtom
+Rewrite = Callable[[TableOperation, "Converter"], Sequence[Held]]
+
+
+def is_companion(type: Attribute) -> bool:
+    """Whether a type belongs to cute, cute_nvgpu or cutlass."""
+    return type.name.startswith(COMPANIONS)
+
+
+class Converter(Integers):
+    """Rewrites the operations of a module; as ``Integers`` it computes with leaves, folding what is known."""
+
+    def __init__(self, job: Job, root: Operation):
+        self.job = job
+        self.held: dict[SSAValue, Held] = {}
+        # The types that values had before they got their LLVM form.
+        self.before: dict[SSAValue, Attribute] = {}
+        self.emit = Emitter(root, job)
+        self.types = LLVMTypeConverter()
+
+    # ---- leaves --------------------------------------------------------------------------------------
+    def value(self, leaf: Leaf) -> SSAValue:
+        """A leaf as an i32 value."""
+        return self.emit.constant(leaf) if isinstance(leaf, int) else leaf
+
+    def _binary(
+        self, kind: Callable[[SSAValue, SSAValue], Operation], fold: Callable[[int, int], int], a: Leaf, b: Leaf
+    ) -> Leaf:
+        if isinstance(a, int) and isinstance(b, int):
+            return fold(a, b)
+        return self.emit.add(kind(self.value(a), self.value(b)))
+
+    def add(self, a: Leaf, b: Leaf) -> Leaf:
+        if a == 0 or b == 0:
+            return b if a == 0 else a
+        return self._binary(llvm.AddOp, int.__add__, a, b)
+
+    def sub(self, a: Leaf, b: Leaf) -> Leaf:
+        """The difference."""
+        return a if b == 0 else self._binary(llvm.SubOp, int.__sub__, a, b)
+
+    def mul(self, a: Leaf, b: Leaf) -> Leaf:
+        if a == 0 or b == 0:
+            return 0
+        if a == 1 or b == 1:
+            return b if a == 1 else a
+        return self._binary(llvm.MulOp, int.__mul__, a, b)
+
+    def div(self, a: Leaf, b: Leaf) -> Leaf:
+        return a if b == 1 else self._binary(llvm.SDivOp, int.__floordiv__, a, b)
+
+    def rem(self, a: Leaf, b: Leaf) -> Leaf:
+        return 0 if b == 1 else self._binary(llvm.SRemOp, int.__mod__, a, b)
+
+    def xor(self, a: Leaf, b: Leaf) -> Leaf:
+        return self._binary(llvm.XOrOp, int.__xor__, a, b)
+
+    # ---- values --------------------------------------------------------------------------------------
+    def __getitem__(self, value: SSAValue) -> Held:
+        """What a value is held as; a value of another dialect is itself."""
+        if value in self.held:
+            return self.held[value]
+        if is_companion(value.type):
+            self.held[value] = self.unpacked(value, value.type)
+            return self.held[value]
+        return _constant_of(value)
+
+    def view(self, value: SSAValue) -> View:
+        """What a view is held as."""
+        return expect(View, self[value])
+
+    def state(self, value: SSAValue) -> State:
+        """What the state of a pipeline is held as."""
+        return expect(State, self[value])
+
+    def scalar(self, value: SSAValue) -> Leaf:
+        """What a pointer or integer is held as."""
+        held = self[value]
+        if isinstance(held, (int, *VALUES)):
+            return held
+        raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
+
+    def tree(self, value: SSAValue) -> Tree:
+        """What an integer or a tuple of integers is held as."""
+        held = self[value]
+        if isinstance(held, (int, SSAValue, tuple)):
+            return held
+        raise self.unsupported("cute-operand", f"needs integers where it has {value.type}")
+
+    def address(self, value: SSAValue) -> SSAValue:
+        """A pointer, or another operand that is held as it is."""
+        return self._address(self[value], value)
+
+    def _address(self, held: Held, value: SSAValue) -> SSAValue:
+        if isinstance(held, VALUES):
+            return held
+        raise self.unsupported("cute-operand", f"needs a value where it has {value.type}")
+
+    def type_of(self, value: SSAValue) -> Attribute:
+        """The type of a value before conversion."""
+        return self.before.get(value, value.type)
+
+    def integer(self, value: SSAValue) -> Leaf:
+        """An integer operand as a leaf."""
+        held = self[value]
+        if isinstance(held, int):
+            return held
+        if isinstance(held, VALUES):
+            return self.emit.integer(held)
+        raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        """An operand of an instruction: the value itself, of a view its pointer."""
+        held = self[value]
+        if isinstance(held, int):
+            return self.value(held) if is_companion(value.type) else value
+        return held.pointer if isinstance(held, View) else self._address(held, value)
+
+    def layout(self, value: SSAValue) -> Layout:
+        """The layout of a layout or view."""
+        held = self[value]
+        found = held.layout if isinstance(held, View) else held
+        return found if isinstance(found, Layout) else Layout(found, 0)
+
+    def invalid(self, id: str, message: str) -> InvalidInput:
+        """A diagnostic about the operation that is rewritten."""
+        op = self.emit.root
+        return InvalidInput(id, f"'{op.name}' op {message}", location=location_of(op))
+
+    def unsupported(self, id: str, message: str, remedy: str | None = None) -> Unsupported:
+        """A diagnostic about an operation that has no lowering in this form."""
+        return self.emit.unsupported(id, message, remedy)
+
+    # ---- across blocks -------------------------------------------------------------------------------
+    def packed(self, value: SSAValue) -> SSAValue:
+        """A value as what crosses blocks: the leaves in a struct of its type's form."""
+        parts = self._parts(self[value], value.type)
+        target = self.types.convert(value.type)
+        return self._structured(target, iter(parts))
+
+    def _structured(self, type: Attribute, parts: Iterator[Leaf]) -> SSAValue:
+        if not isinstance(type, llvm.LLVMStructType):
+            return self.value(next(parts))
+        result = self.emit.add(llvm.UndefOp(type))
+        for index, member in enumerate(type.types.data):
+            result = self.emit.with_field(result, self._structured(member, parts), index)
+        return result
+
+    def _parts(self, held: Held, type: Attribute) -> list[Leaf]:
+        if isinstance(held, View):
+            return [held.pointer, *self._parts(held.layout, type)]
+        if isinstance(held, Layout):
+            return [leaf for pair in zip(leaves(held.shape), leaves(held.stride), strict=True) for leaf in pair]
+        if isinstance(held, DescIter):
+            return [held.pointer, held.index, held.stride]
+        if isinstance(held, State):
+            return [held.phase, held.index, held.count]
+        return list(leaves(held))
+
+    def unpacked(self, value: SSAValue, type: Attribute) -> Held:
+        """What a value that came across a block is held as; ``type`` is its type before conversion."""
+        if isinstance(type, AtomType):
+            return type
+        parts = iter(self._fields(value))
+        if isinstance(type, cute.MemRefType):
+            return View(next(parts), _layout_of(type.layout.data, parts))
+        if isinstance(type, cute.LayoutType):
+            return _layout_of(type.data, parts)
+        if isinstance(type, cute.DescIterType):
+            return DescIter(*parts)
+        if isinstance(type, StateType):
+            return State(*parts)
+        if isinstance(type, cute.TUPLES):
+            return _known(rebuild(type.data, parts), type.data)
+        return next(parts)
+
+    def _fields(self, value: SSAValue) -> Iterator[SSAValue]:
+        if not isinstance(value.type, llvm.LLVMStructType):
+            yield value
+            return
+        for index in range(len(value.type.types)):
+            yield from self._fields(self.emit.field(value, index))
+
+
+def _constant_of(value: SSAValue) -> Leaf:
+    """The integer of a constant, else the value."""
+    owner = value.owner
+    constant = (
+        owner.properties.get("value") if isinstance(owner, Operation) and owner.name.endswith("constant") else None
+    )
+    if isinstance(constant, IntegerAttr) and value.type in (i32, i64):
+        return constant.value.data
+    return value
+
+
+def _known(held: Tree, said: Said) -> Tree:
+    """A tuple with the leaves that its type knows."""
+    return zip_leaves(lambda leaf, known: leaf if known is None else known, held, said)
+
+
+def _layout_of(said: Layout, parts: Iterator[SSAValue]) -> Layout:
+    pairs = list(parts)
+    shape, stride = (rebuild(said.shape, iter(pairs[start::2])) for start in (0, 1))
+    return replace(said, shape=_known(shape, said.shape), stride=_known(stride, said.stride))
+
+
+def refined(held: Held, type: Attribute, cv: Converter) -> Held:
+    """``held`` with what its result's type says; raises InvalidInput where they contradict each other."""
+    if isinstance(type, cute.MemRefType):
+        view = expect(View, held)
+        return View(view.pointer, _refined_layout(view.layout, type.layout.data, cv))
+    if isinstance(type, cute.LayoutType) and isinstance(held, Layout):
+        return _refined_layout(held, type.data, cv)
+    if isinstance(type, cute.TUPLES) and isinstance(held, (int, SSAValue, tuple)):
+        return _agreed(held, type.data, cv)
+    return held
+
+
+def _refined_layout(held: Layout, said: Layout, cv: Converter) -> Layout:
+    if said.swizzle != held.swizzle:
+        raise cv.invalid("cute-type", f"makes {held} where its type says {said}")
+    return replace(held, shape=_agreed(held.shape, said.shape, cv), stride=_agreed(held.stride, said.stride, cv))
+
+
+def _agreed(held: Tree, said: Said, cv: Converter) -> Tree:
+    def agree(leaf: Leaf, known: int | None) -> Leaf:
+        if isinstance(leaf, int) and known is not None and leaf != known:
+            raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}")
+        return leaf if known is None else known
+
+    try:
+        return zip_leaves(agree, held, said)
+    except ValueError:
+        raise cv.invalid("cute-type", f"makes {print_tuple(held)} where its type says {print_tuple(said)}") from None
+
+
+def number(op: Operation, name: str, default: int = 0) -> int:
+    """The value of an integer attribute."""
+    found = op.attributes.get(name)
+    if found is not None and not isinstance(found, IntegerAttr):
+        raise _attribute_fault(op, name, "an integer")
+    return default if found is None else found.value.data
+
+
+def word(op: Operation, name: str, default: str = "") -> str:
+    """The text of a string attribute."""
+    found = op.attributes.get(name)
+    if found is not None and not isinstance(found, StringAttr):
+        raise _attribute_fault(op, name, "a string")
+    return default if found is None else found.data
+
+
+def _attribute_fault(op: Operation, name: str, wanted: str) -> InvalidInput:
+    message = f"'{op.name}' op needs {wanted} as its attribute {name}, not {op.attributes[name]}"
+    return InvalidInput("cute-attribute", message, location=location_of(op))

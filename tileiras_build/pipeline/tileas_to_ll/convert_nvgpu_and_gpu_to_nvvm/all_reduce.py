@@ -1,0 +1,185 @@
+"""``gpu.all_reduce``: a value over all threads of the block.
+
+Each warp reduces by a butterfly, whose lane 0 has what all lanes gave, also where the warp is not full. The first warp
+reduces what the warps left in shared memory, and every thread reads the result from a place of its own: a reduction
+that follows writes there behind a barrier that nobody passes before all have read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import llvm, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i32, i64
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.fast_xdsl import create
+from ....ir.dialects.gpu_ext import ShuffleMode
+from ....ir.dialects.llvm_ext import NO_FAST_MATH, make_global
+from ....ir.dialects.nvgpu.attrs import SHARED
+from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm.ops_thread import READS, Barrier0Op
+from ...common.llvm_types import array, integer
+from .rewriter import Emitter
+from .shuffle_and_subgroup_reduce import FLOAT, INTEGER, WARP, range_of, shuffle
+from .symbols import symbol
+from .type_conversion import SHARED_POINTER
+
+# How two lanes combine.
+Join = Callable[[SSAValue, SSAValue, Emitter], SSAValue]
+WARPS = 32  # of the largest block: 1,024 threads
+RESULT = WARPS  # the place of the result, behind what the warps leave
+STORAGE, STORAGE_ALIGNMENT = "__all_reduce", 16
+WORD = 32  # bits that a shuffle moves
+FLAGS = {"fastmathFlags": NO_FAST_MATH}
+
+
+def expand(op: gpu.AllReduceOp, emit: Emitter) -> None:
+    """The instructions of one reduction, in front of it."""
+    value, join = emit.converted(op.value), _join(op, emit)
+    _check_type(value.type, emit)
+    thread, threads = _thread(emit), _product(emit, "ntid")
+    lane, warp = _binary(llvm.AndOp, thread, WARP - 1, emit), _binary(llvm.LShrOp, thread, 5, emit)
+    warps = _binary(llvm.LShrOp, _binary(llvm.AddOp, threads, WARP - 1, emit), 5, emit)
+    rest = _binary(llvm.SubOp, threads, _binary(llvm.ShlOp, warp, 5, emit), emit)
+    lanes = emit.add(llvm_intrinsics.UMinOp.make([rest, emit.constant(WARP)], [i32]))
+    storage = _storage(value.type, emit)
+    partial = _reduce(value, lanes, lanes, join, emit)
+    first_lane = _is_zero(lane, emit)
+    inside = _under(first_lane, emit)
+    _store(partial, storage, warp, inside)
+    emit.insert(create(Barrier0Op))
+    first_warp = _under(_is_zero(warp, emit), emit)
+    last = _binary(llvm.SubOp, warps, 1, first_warp)
+    place = first_warp.add(llvm_intrinsics.UMinOp.make([lane, last], [i32]))
+    total = _reduce(_load(storage, place, value.type, first_warp), lanes, warps, join, first_warp)
+    _store(total, storage, first_warp.constant(RESULT), _under(first_lane, first_warp))
+    emit.insert(create(Barrier0Op))
+    emit.replace(_load(storage, emit.constant(RESULT), value.type, emit))
+
+
+def _check_type(type: Attribute, emit: Emitter) -> None:
+    if _bits(type) not in (8, 16, 32, 64):
+        raise emit.unsupported("reduce-type", f"reduces integers and floats of 8 to 64 bits, but got '{type}'")
+
+
+def _bits(type: Attribute) -> int:
+    return getattr(type, "bitwidth", 0)
+
+
+def _join(op: gpu.AllReduceOp, emit: Emitter) -> Join:
+    if op.op is None:
+        return _by_body(op, emit)
+    kind, table = op.op.data, INTEGER if isinstance(op.value.type, IntegerType | IndexType) else FLOAT
+    if kind not in table:
+        raise emit.unsupported("reduce-kind", f"cannot reduce '{op.value.type}' by {kind}")
+    return lambda a, b, inside: inside.add(table[kind](a, b))
+
+
+def _by_body(op: gpu.AllReduceOp, emit: Emitter) -> Join:
+    """A copy of the body each time."""
+    if len(op.body.blocks) != 1:
+        raise emit.unsupported("reduce-body", "has a body of several blocks", "use arith.select in place of branches")
+    if op.value.type != emit.types.convert(op.value.type):
+        raise emit.unsupported("reduce-body", f"has a body for '{op.value.type}'", "cast it to i64 first")
+
+    def join(a: SSAValue, b: SSAValue, inside: Emitter) -> SSAValue:
+        values: dict[SSAValue, SSAValue] = dict(zip(op.body.block.args, (a, b), strict=True))
+        *computed, last = op.body.block.ops
+        for one in computed:
+            inside.insert(one.clone(value_mapper=values))
+        return values.get(last.operands[0], last.operands[0])
+
+    return join
+
+
+# Numbers of the thread ------------------------------------------------------------------------------------------------
+
+
+def _read(register: str, emit: Emitter) -> SSAValue:
+    return emit.made(READS[register], (), i32)
+
+
+def _thread(emit: Emitter) -> SSAValue:
+    """The thread's number in its block, the first dimension first, as warps are cut of it."""
+    rows = _binary(llvm.MulOp, _read("tid.z", emit), _read("ntid.y", emit), emit)
+    rows = _binary(llvm.AddOp, rows, _read("tid.y", emit), emit)
+    return _binary(llvm.AddOp, _binary(llvm.MulOp, rows, _read("ntid.x", emit), emit), _read("tid.x", emit), emit)
+
+
+def _product(emit: Emitter, register: str) -> SSAValue:
+    x, y, z = (_read(f"{register}.{axis}", emit) for axis in "xyz")
+    return _binary(llvm.MulOp, _binary(llvm.MulOp, x, y, emit), z, emit)
+
+
+def _binary(kind: type, a: SSAValue, b: SSAValue | int, emit: Emitter) -> SSAValue:
+    other = emit.constant(b, a.type) if isinstance(b, int) else b
+    return emit.made(kind, (a, other), a.type)
+
+
+def _is_zero(value: SSAValue, emit: Emitter) -> SSAValue:
+    equal = IntegerAttr(llvm.ICmpPredicateFlag.EQ.to_int(), 64)
+    return emit.made(llvm.ICmpOp, (value, emit.constant(0)), i1, {"predicate": equal})
+
+
+def _under(condition: SSAValue, emit: Emitter) -> Emitter:
+    """What emits under a condition."""
+    end = scf.YieldOp()
+    emit.insert(scf.IfOp(condition, [], Region(Block([end]))))
+    return emit.at(end)
+
+
+# Shared memory --------------------------------------------------------------------------------------------------------
+
+
+def _storage(type: Attribute, emit: Emitter) -> SSAValue:
+    """The places of a module's reductions of a type."""
+    name = f"{STORAGE}_{type}"
+    if symbol(emit.symbols, name) is None:
+        emit.add_global(make_global(array(WARPS + 1, type), name, "internal", SHARED, alignment=STORAGE_ALIGNMENT))
+    return emit.add(llvm.AddressOfOp(name, SHARED_POINTER))
+
+
+def _store(value: SSAValue, storage: SSAValue, place: SSAValue, emit: Emitter) -> None:
+    emit.insert(llvm.StoreOp(value, emit.offset(storage, place, value.type)))
+
+
+def _load(storage: SSAValue, place: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
+    return emit.made(llvm.LoadOp, (emit.offset(storage, place, type),), type, {"ordering": IntegerAttr(0, i64)})
+
+
+# Lanes ----------------------------------------------------------------------------------------------------------------
+
+
+def _reduce(value: SSAValue, lanes: SSAValue, width: SSAValue, join: Join, emit: Emitter) -> SSAValue:
+    """Lane 0 gets what the first ``width`` of the ``lanes`` of this warp have."""
+    unused = emit.made(llvm.SubOp, (emit.constant(WARP), lanes), i32)
+    mask = emit.made(llvm.LShrOp, (emit.constant(-1), unused), i32)
+    clamp = _binary(llvm.SubOp, width, 1, emit)
+    for distance in range_of(WARP, 1):
+        other, there = _moved(value, mask, distance, clamp, emit)
+        value = emit.made(llvm.SelectOp, (there, join(value, other, emit), value), value.type, FLAGS)
+    return value
+
+
+def _moved(value: SSAValue, mask: SSAValue, distance: int, clamp: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+    """The value of the lane that is ``distance`` away, and whether there is one."""
+    offset, bits = emit.constant(distance), _bits(value.type)
+    move = lambda word: emit.fields(shuffle(emit, ShuffleMode.XOR, word, mask, offset, clamp, with_flag=True))
+    if bits == WORD:
+        moved, there = move(value)
+        return moved, there
+    number = _cast(value, integer(bits), emit)
+    if bits < WORD:
+        moved, there = move(emit.made(llvm.ZExtOp, (number,), i32))
+        return _cast(emit.made(llvm.TruncOp, (moved,), integer(bits)), value.type, emit), there
+    low, there = move(emit.made(llvm.TruncOp, (number,), i32))
+    high, _ = move(emit.made(llvm.TruncOp, (_binary(llvm.LShrOp, number, WORD, emit),), i32))
+    wide = [emit.made(llvm.ZExtOp, (half,), i64) for half in (low, high)]
+    whole = emit.made(llvm.OrOp, (_binary(llvm.ShlOp, wide[1], WORD, emit), wide[0]), i64)
+    return _cast(whole, value.type, emit), there
+
+
+def _cast(value: SSAValue, type: Attribute, emit: Emitter) -> SSAValue:
+    return value if value.type == type else emit.made(llvm.BitcastOp, (value,), type)

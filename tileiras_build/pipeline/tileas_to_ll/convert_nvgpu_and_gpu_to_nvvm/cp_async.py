@@ -1,0 +1,111 @@
+"""Asynchronous copies of sm_80, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i32
+from xdsl.ir import SSAValue
+
+from ....ir.dialects.checked_cast import type_of
+from ....ir.dialects.fast_xdsl import erase, operand_groups
+from ....ir.dialects.llvm_ext import AddrSpaceCastOp
+from ....ir.dialects.nvgpu import ops_copy as nvgpu
+from ....ir.dialects.nvvm import ops_copy as target
+from ....ir.dialects.nvvm.attrs import LoadCacheModifierAttr
+from ....ir.dialects.nvvm.instructions import bits_of
+from ....ir.dialects.nvvm.memory_access import CopyOp
+from .rewriter import Emitter, rewrite
+from .type_conversion import GLOBAL_POINTER, static_strides
+
+
+@rewrite(nvgpu.DeviceAsyncCopyOp)
+def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
+    """cp.async of 4, 8 or 16 bytes; 16 bytes may go past the L1 cache."""
+    copy = _Copy(*operand_groups(op))
+    elements, bits = op.dstElements.value.data, bits_of(type_of(copy.dst[0], MemRefType).element_type)
+    size = elements * bits // 8
+    taken = _bytes(copy.counted[0], bits, emit) if copy.counted else None
+    if copy.ignored or copy.predicate or emit.source(copy.dst[0], i32) is not None:
+        _fill(copy, emit, size, taken, op.bypassL1 is not None)
+    else:
+        _copy(copy, emit, size, taken, op.bypassL1 is not None)
+    # The instruction gives no token: a group is whatever was issued since the last one.
+    _token(op, emit)
+
+
+class _Copy(NamedTuple):
+    """The operands of a copy."""
+
+    dst: Sequence[SSAValue]
+    dst_indices: Sequence[SSAValue]
+    src: Sequence[SSAValue]
+    src_indices: Sequence[SSAValue]
+    counted: Sequence[SSAValue]
+    ignored: Sequence[SSAValue]
+    predicate: Sequence[SSAValue]
+
+
+def _token(op: nvgpu.DeviceAsyncCopyOp | nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
+    """A token is a number that says nothing."""
+    if op.results[0].first_use is None:
+        return erase(op)
+    emit.replace(emit.constant(0))
+
+
+def _copy(copy: _Copy, emit: Emitter, size: int, taken: SSAValue | None, bypass: bool) -> None:
+    """MLIR's instruction, whose operands are pointers and a count."""
+    dst = emit.address(copy.dst[0], copy.dst_indices)
+    src = _global(emit, emit.address(copy.src[0], copy.src_indices))
+    modifier = LoadCacheModifierAttr.new([StringAttr("cg" if bypass else "ca")])
+    properties = {"size": IntegerAttr(size, i32), "modifier": modifier}
+    emit.insert(target.CpAsyncSharedGlobalOp.build(operands=[dst, src, taken], properties=properties))
+
+
+def _fill(copy: _Copy, emit: Emitter, size: int, taken: SSAValue | None, bypass: bool) -> None:
+    """The instruction that can be told to read nothing, or do nothing, and adds constants to its addresses."""
+    dst, offset = _place(copy.dst[0], copy.dst_indices, emit)
+    src, source_offset = _place(copy.src[0], copy.src_indices, emit)
+    read = copy.ignored or taken or size
+    operands = dst, _global(emit, src), read, copy.predicate
+    emit.issue(CopyOp, *operands, size=size, offset=offset, source_offset=source_offset, bypass=bypass)
+
+
+def _place(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> tuple[SSAValue, int]:
+    """An address, a pointer or 32 bits, and how many bytes behind it an element lies."""
+    type = type_of(buffer, MemRefType)
+    known = static_strides(type)
+    position = None if known is None else emit.position(indices, *known)
+    if not isinstance(position, int):
+        return emit.address(buffer, indices), 0
+    return emit.source(buffer, i32) or emit.aligned(buffer), position * bits_of(type.element_type) // 8
+
+
+def _global(emit: Emitter, pointer: SSAValue) -> SSAValue:
+    if pointer.type == GLOBAL_POINTER:
+        return pointer
+    return emit.add(AddrSpaceCastOp(pointer, GLOBAL_POINTER))
+
+
+def _bytes(elements: SSAValue, bits: int, emit: Emitter) -> SSAValue:
+    count = emit.integer(elements)
+    if bits == 8:
+        return count
+    total = emit.add(llvm.MulOp(count, emit.constant(bits)))
+    return emit.add(llvm.LShrOp(total, emit.constant(3)))
+
+
+@rewrite(nvgpu.DeviceAsyncCreateGroupOp)
+def convert_create_group(op: nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
+    """cp.async.commit_group takes no tokens."""
+    emit.insert(target.CpAsyncCommitGroupOp.build())
+    _token(op, emit)
+
+
+@rewrite(nvgpu.DeviceAsyncWaitOp)
+def convert_wait(op: nvgpu.DeviceAsyncWaitOp, emit: Emitter) -> None:
+    """cp.async.wait_group; without a number it waits for all groups."""
+    count = op.numGroups.value.data if op.numGroups else 0
+    emit.become(target.CpAsyncWaitGroupOp.build(properties={"n": IntegerAttr(count, i32)}))

@@ -1,0 +1,158 @@
+"""Warp products (mma.sync) and ldmatrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    i32,
+)
+from xdsl.dialects.vector import BitcastOp, ExtractOp
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.casting import given
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.nvgpu import ops_matrix as nvgpu
+from ....ir.dialects.nvvm import ops_matrix as target
+from ....ir.dialects.nvvm.attrs import (
+    MatrixElementAttr,
+    MatrixShapeAttr,
+    MmaIntOverflowAttr,
+    MmaLayoutAttr,
+    MmaTypeAttr,
+    ShapeAttr,
+)
+from ....ir.dialects.vector_ext import FromElementsOp
+from ....target.element_types import ELEMENT_TYPES
+from .rewriter import Emitter, rewrite
+from .type_conversion import struct_of
+
+ROW = MmaLayoutAttr.new([StringAttr("row")])
+COLUMN = MmaLayoutAttr.new([StringAttr("col")])
+
+# Element type of A or B -> PTX name; f32 stands for tf32, which has no registers of its own.
+PTX_TYPES: dict[type[Attribute], str] = {
+    kind: given(ELEMENT_TYPES[kind.name].ptx)
+    for kind in (Float16Type, BFloat16Type, Float64Type, Float8E4M3FNType, Float8E5M2Type)
+}
+PTX_TYPES[Float32Type] = "tf32"
+_INTEGERS = {8: "s8", 4: "s4"}
+# Registers of these stay as they are; all others travel as i32.
+_NATURAL = (Float16Type, Float64Type)
+
+
+def ptx_type(element: Attribute, emit: Emitter) -> str:
+    """PTX's name for an element of A or B."""
+    if isinstance(element, IntegerType) and element.width.data in _INTEGERS:
+        return _INTEGERS[element.width.data]
+    if type(element) not in PTX_TYPES:
+        raise emit.unsupported("mma-type", f"cannot multiply elements of type {element}")
+    return PTX_TYPES[type(element)]
+
+
+Product = nvgpu.MmaSyncOp | nvgpu.MmaSparseSyncOp
+
+
+def element_of(matrix: SSAValue) -> Attribute:
+    """The type of a fragment's elements."""
+    return type_of(matrix, VectorType).element_type
+
+
+def check_tf32(op: Product, emit: Emitter) -> None:
+    """Raise Unsupported for a product of f32 that does not say it is one of tf32."""
+    if isinstance(element_of(op.matrixA), Float32Type) and op.tf32Enabled is None:
+        raise emit.unsupported("mma-tf32", "multiplies f32 as tf32 only", "set tf32Enabled")
+
+
+def shape_of(op: Product) -> tuple[int, int, int]:
+    """(m, n, k)"""
+    m, n, k = (expect(IntegerAttr, size).value.data for size in op.mmaShape)
+    return m, n, k
+
+
+def registers(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """One register per row of a fragment, as the instruction takes it."""
+    rows = emit.rows(matrix)
+    if isinstance(element_of(matrix), _NATURAL):
+        return rows
+    return [emit.add(llvm.BitcastOp(row, i32)) for row in rows]
+
+
+def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """The registers of C: pairs for f16, else one per element."""
+    if isinstance(element_of(matrix), Float16Type):
+        return emit.rows(matrix)
+    return _elements(matrix, emit)
+
+
+def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    rows, columns = type_of(matrix, VectorType).get_shape()
+    element = element_of(matrix)
+    return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
+
+
+def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
+    """A fragment from its registers."""
+    if values[0].type != type.element_type:
+        values = [lane for value in values for lane in emit.lanes(value)]
+    return emit.add(FromElementsOp(values, type))
+
+
+@rewrite(nvgpu.MmaSyncOp)
+def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
+    """``nvvm.mma.sync`` with the registers taken out of the fragments, and its result put back."""
+    check_tf32(op, emit)
+    kinds = [ptx_type(element_of(value), emit) for value in (op.matrixA, op.matrixB)]
+    operands = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
+    result = struct_of([value.type for value in operands[2]])
+    properties: dict[str, Attribute] = {
+        "shape": ShapeAttr(*map(IntAttr, shape_of(op))),
+        "layoutA": ROW,
+        "layoutB": COLUMN,
+        "multiplicandAPtxType": MmaTypeAttr.new([StringAttr(kinds[0])]),
+        "multiplicandBPtxType": MmaTypeAttr.new([StringAttr(kinds[1])]),
+    }
+    if kinds[0] in _INTEGERS.values():
+        properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
+    product = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
+    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], type_of(op.res, VectorType), emit))
+
+
+# ldmatrix -------------------------------------------------------------------------------------------------------------
+
+
+@rewrite(nvgpu.LdMatrixOp)
+def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
+    """One register alone or several in a struct, put into one vector either way."""
+    count = op.numTiles.value.data
+    properties = {
+        "num": IntegerAttr(count, i32),
+        "layout": COLUMN if op.transpose.value.data else ROW,
+        "shape": MatrixShapeAttr(IntAttr(8), IntAttr(8)),
+        "eltType": MatrixElementAttr.new([StringAttr("b16")]),
+    }
+    result = i32 if count == 1 else struct_of([i32] * count)
+    pointer = emit.address(op.srcMemref, op.indices)
+    loaded = emit.add(target.LdMatrixOp.build(operands=[pointer], result_types=[result], properties=properties))
+    fragments = [loaded] if count == 1 else [emit.field(loaded, index) for index in range(count)]
+    emit.replace(_as_fragment(fragments, type_of(op.res, VectorType), emit))
+
+
+def _as_fragment(fragments: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
+    if len(type.get_shape()) == 1:
+        packed = emit.add(FromElementsOp(fragments, VectorType(i32, [len(fragments)])))
+    else:
+        packed = emit.add(FromElementsOp(fragments, VectorType(i32, [len(fragments), 1])))
+    return packed if packed.type == type else emit.add(BitcastOp(packed, type))

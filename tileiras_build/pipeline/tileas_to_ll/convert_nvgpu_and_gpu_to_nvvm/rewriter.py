@@ -1,0 +1,449 @@
+"""The machinery of the conversion: one rewrite per root operation, types, and an emitter.
+
+A rewrite is registered by its root:
+
+    @rewrite(gpu.BarrierOp)
+    def convert_barrier(op, emit):
+        emit.replace(op, nvvm.Barrier0Op())
+
+Values keep their old type towards operations that are not converted: ``builtin.unrealized_conversion_cast`` bridges the
+two, and a pair of casts that undo each other leaves no trace.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, TypeVar, overload
+
+from xdsl.dialects import arith, builtin, llvm
+from xdsl.dialects.builtin import (
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    UnrealizedConversionCastOp,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.vector import ExtractOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from ....core.errors import InternalError, Unsupported
+from ....ir.casting import given
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.fast_xdsl import create, erase, insert_before, item, number, replace_uses
+from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
+from ....ir.dialects.op_definition import TableOperation
+from ...common.llvm_types import GENERIC, GLOBAL, array
+from ...job import Job
+from ..debug.debug_info import CARRIED
+from ..emission.attribute_values import Plain, attributes_of, field_position
+from ..type_converter import ALIGNED, ALLOCATED, BYTE, OFFSET, SIZES, STRIDES, LLVMTypeConverter
+from .symbols import has_stem, location_of, symbol
+from .type_conversion import (
+    GLOBAL_POINTER,
+    POINTER,
+    convert_type,
+    converter_of,
+    elements_in_byte,
+    is_memory_of_kernel,
+    static_strides,
+    struct_of,
+)
+
+CONSTANTS = (llvm.ConstantOp, arith.ConstantOp)
+
+Root = TypeVar("Root", bound=Operation)
+# The rewrite of one class of operations takes no other.
+Rewrite = Callable[[Any, "Emitter"], None]
+REWRITES: dict[type[Operation], Rewrite] = {}
+
+
+def rewrite(*roots: type[Root]) -> Callable[[Callable[[Root, Emitter], None]], Callable[[Root, Emitter], None]]:
+    """Register the decorated function for ``roots``; a root has one rewrite."""
+
+    def register(function: Callable[[Root, Emitter], None]) -> Callable[[Root, Emitter], None]:
+        for root in roots:
+            if root in REWRITES:
+                raise InternalError("rewrite-twice", f"{root.name} has two rewrites")
+            REWRITES[root] = function
+        return function
+
+    return register
+
+
+# Emission -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Emitter:
+    """Puts operations in front of ``root`` and replaces it."""
+
+    root: Operation
+    job: Job
+    added: list[Operation] = field(default_factory=list)
+    # Values that rewrites share, by their block: the stack objects of functions by type, descriptors by their parts.
+    shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)
+
+    def at(self, root: Operation) -> Emitter:
+        """The same in front of another operation."""
+        return Emitter(root, self.job, self.added, self.shared)
+
+    @property
+    def symbols(self) -> Operation:
+        """The operation that holds the symbols of this code: its gpu.module, or the module."""
+        operation = self.root.parent_op()
+        while operation is not None and not operation.has_trait(SymbolTable):
+            operation = operation.parent_op()
+        if operation is None:
+            raise InternalError("no-symbol-table", f"{self.root.name} stands in no module")
+        return operation
+
+    @property
+    def types(self) -> LLVMTypeConverter:
+        """The LLVM form of each type."""
+        return converter_of(self.job.index_width)
+
+    @property
+    def function(self) -> Operation | None:
+        """The function around the root."""
+        operation = self.root.parent_op()
+        while operation is not None and operation.name not in ("gpu.func", "llvm.func", "func.func"):
+            operation = operation.parent_op()
+        return operation
+
+    def unsupported(self, id: str, message: str, remedy: str | None = None) -> Unsupported:
+        """A diagnostic about the root."""
+        return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
+
+    def illegal(self, remedy: str) -> Unsupported:
+        """MLIR's diagnostic about a root that no rewrite takes."""
+        message = f"failed to legalize operation '{self.root.name}' that was explicitly marked illegal"
+        return Unsupported("illegal-operation", message, location=location_of(self.root), remedy=remedy)
+
+    def add(self, operation: Operation) -> SSAValue:
+        """Insert an operation before the root, at the same place of the source; its first result."""
+        self.insert(operation)
+        return item(operation.results, 0)
+
+    def made(
+        self,
+        kind: builtins.type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """``add`` of a new operation with one result, which is not verified."""
+        return self.add(create(kind, operands, (type,), properties))
+
+    def add_any(self, operation: Operation) -> SSAValue | None:
+        """The same of an operation that may have no result."""
+        self.insert(operation)
+        return operation.results[0] if operation.results else None
+
+    def insert(self, operation: Operation) -> None:
+        """The same of an operation without results."""
+        root = self.root
+        insert_before(operation, root)
+        self.added.append(operation)
+        operation.location = root.location
+        if root.attributes:
+            operation.attributes |= {name: root.attributes[name] for name in CARRIED if name in root.attributes}
+
+    @overload
+    def issue(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: SSAValue | int | Sequence[SSAValue] | None,
+        type: Attribute,
+        **attributes: Plain,
+    ) -> SSAValue: ...
+
+    @overload
+    def issue(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: SSAValue | int | Sequence[SSAValue] | None,
+        type: None = None,
+        **attributes: Plain,
+    ) -> None: ...
+
+    def issue(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: SSAValue | int | Sequence[SSAValue] | None,
+        type: Attribute | None = None,
+        **attributes: Plain,
+    ) -> SSAValue | None:
+        """An instruction of the book, as ``Builder.issue`` makes it; its result where it has one."""
+        groups = [self.constant(entry) if isinstance(entry, int) else entry for entry in operands]
+        return self.add_any(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
+
+    def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
+        """A constant of LLVM's."""
+        if isinstance(type, IntegerType):
+            return self.made(llvm.ConstantOp, (), type, {"value": number(value, type)})
+        if not isinstance(type, builtin.AnyFloat):
+            raise InternalError("constant-type", f"a constant of type {type}")
+        return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
+
+    def known(self, value: SSAValue) -> int | None:
+        """The integer that a value is known to be."""
+        owner = value.owner
+        if isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) == 1:
+            return self.known(item(owner._operands, 0))
+        constant = owner.properties["value"] if isinstance(owner, CONSTANTS) else None
+        return constant.value.data if isinstance(constant, IntegerAttr) else None
+
+    def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
+        """The value of ``type`` that was bridged to ``value``, if it is such a one."""
+        owner = value.owner
+        if not isinstance(owner, UnrealizedConversionCastOp) or len(owner._operands) != 1:
+            return None
+        source = item(owner._operands, 0)
+        return source if source.type == type else None
+
+    def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
+        """An integer as a pointer."""
+        return self.add(create(llvm.IntToPtrOp, (address,), (type,)))
+
+    def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
+        """``value`` bridged to ``type``."""
+        if value.type == type:
+            return value
+        if (source := self.source(value, type)) is not None:
+            return source
+        result = self.add(create(UnrealizedConversionCastOp, (value,), (type,)))
+        result.name_hint = value.name_hint
+        return result
+
+    def converted(self, value: SSAValue) -> SSAValue:
+        """``value`` in its LLVM form."""
+        if isinstance(value.type, MemRefType) and (bare := self._bare(value)) is not None:
+            return self._described(bare, value.type)
+        return self.as_type(value, self.types.convert(value.type))
+
+    def place(self, value: SSAValue) -> SSAValue:
+        """The address of a memref's first element; any other value in its LLVM form."""
+        if not isinstance(type := value.type, MemRefType):
+            return self.converted(value)
+        known = static_strides(type)
+        start = self.field(self.converted(value), OFFSET) if known is None else known[1]
+        return self.offset(self.aligned(value), start, type.element_type)
+
+    def integer(self, value: SSAValue, type: IntegerType = i32) -> SSAValue:
+        """An index as an integer; a constant one becomes a constant, one that came from an integer is that."""
+        owner = value.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return self.constant(owner.value.value.data, type)
+        if (source := self.source(value, type)) is not None:
+            return source
+        return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
+
+    def wide(self, value: SSAValue) -> SSAValue:
+        """A signed integer in 64 bits."""
+        return value if value.type == i64 else self.add(llvm.SExtOp(value, i64))
+
+    def field(self, aggregate: SSAValue, *position: int) -> SSAValue:
+        """One field of a struct."""
+        type = aggregate.type
+        for index in position:
+            if isinstance(type, llvm.LLVMStructType):
+                type = type.types.data[index]
+            else:
+                type = expect(llvm.LLVMArrayType, type).type
+        positions = builtin.DenseArrayBase.from_list(i64, position)
+        return self.add(llvm.ExtractValueOp(positions, aggregate, type))
+
+    def fields(self, aggregate: SSAValue) -> list[SSAValue]:
+        """All members of a struct of registers."""
+        types = type_of(aggregate, llvm.LLVMStructType).types.data
+        made = [_member(aggregate, index, type) for index, type in enumerate(types)]
+        return [self.add(operation) for operation in made]
+
+    def with_field(self, aggregate: SSAValue, value: SSAValue, *position: int) -> SSAValue:
+        """The struct with one field set."""
+        positions = builtin.DenseArrayBase.from_list(i64, position)
+        return self.add(llvm.InsertValueOp(positions, aggregate, value))
+
+    def struct(self, values: Sequence[SSAValue]) -> SSAValue:
+        """A struct of the values."""
+        result = self.add(llvm.UndefOp(struct_of([value.type for value in values])))
+        for index, value in enumerate(values):
+            result = self.with_field(result, value, index)
+        return result
+
+    def lanes(self, vector: SSAValue) -> list[SSAValue]:
+        """The elements of a vector, the last dimension first."""
+        type = type_of(vector, VectorType)
+        positions = product(*map(range, type.get_shape()))
+        return [self.add(ExtractOp(vector, position, type.element_type)) for position in positions]
+
+    def rows(self, matrix: SSAValue) -> list[SSAValue]:
+        """The rows of a vector of two dimensions; a row of one element is that element."""
+        type = type_of(matrix, VectorType)
+        (rows, columns), element = type.get_shape(), type.element_type
+        if columns == 1:
+            return [self.add(ExtractOp(matrix, [row, 0], element)) for row in range(rows)]
+        return [self.add(ExtractOp(matrix, [row], VectorType(element, [columns]))) for row in range(rows)]
+
+    def offset(self, pointer: SSAValue, index: SSAValue | int, element: Attribute) -> SSAValue:
+        """The address of ``pointer[index]``."""
+        if index == 0:
+            return pointer
+        if (count := elements_in_byte(element)) > 1:
+            index, element = self._in_bytes(index, count), IntegerType(BYTE)
+        step = convert_type(element)
+        type = type_of(pointer, llvm.LLVMPointerType)
+        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
+
+    def _in_bytes(self, index: SSAValue | int, count: int) -> SSAValue | int:
+        """The byte that holds an element of which ``count`` are in one."""
+        if isinstance(index, int):
+            return index // count
+        return self.add(llvm.SDivOp(index, self.constant(count, expect(IntegerType, index.type))))
+
+    # Memory references
+
+    def aligned(self, buffer: SSAValue) -> SSAValue:
+        """The pointer that offset and strides of a memref count from."""
+        bare = self._bare(buffer)
+        return self.field(self.converted(buffer), ALIGNED) if bare is None else bare
+
+    def _bare(self, buffer: SSAValue) -> SSAValue | None:
+        """The pointer that is all there is of a memref: of kernels' arguments and buffers, and of what is cast from one."""
+        type = self.types.memory_pointer(type_of(buffer, MemRefType))
+        return self.as_type(buffer, type) if is_memory_of_kernel(buffer) else self.source(buffer, type)
+
+    def _described(self, pointer: SSAValue, type: MemRefType) -> SSAValue:
+        """The descriptor of a memref by its pointer and its type."""
+        known = static_strides(type)
+        if known is None or not type.has_static_shape():
+            raise self.unsupported("memref-sizes", f"needs the sizes of a '{type}' of which there is a pointer alone")
+        result = self.add(llvm.UndefOp(expect(llvm.LLVMStructType, self.types.convert(type))))
+        for place in (ALLOCATED, ALIGNED):
+            result = self.with_field(result, pointer, place)
+        numbers: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
+        numbers |= {(SIZES, position): size for position, size in enumerate(type.get_shape())}
+        numbers |= {(STRIDES, position): stride for position, stride in enumerate(known[0])}
+        for position, entry in numbers.items():
+            result = self.with_field(result, self.constant(entry, self.types.index), *position)
+        return result
+
+    def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        """The address of an element of a memref."""
+        type = type_of(buffer, MemRefType)
+        known = static_strides(type)
+        if known is None:
+            return self._dynamic_address(buffer, indices)
+        return self.offset(self.aligned(buffer), self.position(indices, *known), type.element_type)
+
+    def position(self, indices: Sequence[SSAValue], strides: Sequence[int], start: int) -> SSAValue | int:
+        """How many elements behind the start of a memref an element lies."""
+        total: SSAValue | None = None
+        for index, stride in zip(indices, strides, strict=True):
+            if (constant := self.known(index)) is not None:
+                start += constant * stride
+                continue
+            term = self.integer(index, i64)
+            if stride != 1:
+                term = self.add(llvm.MulOp(term, self.constant(stride, i64)))
+            total = term if total is None else self.add(llvm.AddOp(total, term))
+        if total is None:
+            return start
+        return self.add(llvm.AddOp(total, self.constant(start, i64))) if start else total
+
+    def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        descriptor = self.converted(buffer)
+        total = self.wide(self.field(descriptor, OFFSET))
+        for position, index in enumerate(indices):
+            stride = self.wide(self.field(descriptor, STRIDES, position))
+            term = self.add(llvm.MulOp(self.integer(index, i64), stride))
+            total = self.add(llvm.AddOp(total, term))
+        return self.offset(self.field(descriptor, ALIGNED), total, type_of(buffer, MemRefType).element_type)
+
+    def replace(self, *values: SSAValue | Operation | None) -> None:
+        """Replace the root's results by values, bridged where the type changed, and erase it."""
+        for result, entry in zip(self.root.results, values, strict=True):
+            value = self.add(entry) if isinstance(entry, Operation) else given(entry)
+            if value.name_hint is None:
+                value.name_hint = result.name_hint
+            replace_uses(result, self.as_type(value, result.type))
+        erase(self.root)
+
+    def replace_first(self, value: SSAValue) -> None:
+        """Replace the root's first result by a value of its type, where the others have no uses, and erase it."""
+        replace_uses(item(self.root.results, 0), value)
+        erase(self.root)
+
+    def become(self, operation: Operation) -> None:
+        """Replace a root without results by one operation."""
+        self.insert(operation)
+        self.replace()
+
+    # Symbols
+
+    def declare(self, name: str, type: llvm.LLVMFunctionType) -> None:
+        """Declare an external function once; raises where the name means something else."""
+        known = symbol(self.symbols, name)
+        if known is None:
+            self._put_first(make_function(name, type))
+        elif not isinstance(known, llvm.FuncOp) or known.function_type != type:
+            raise self.unsupported("symbol-taken", f"calls @{name} of type {type}, but the module defines another one")
+
+    def fresh_symbol(self, stem: str) -> str:
+        """``stem``, or the first of stem_0, stem_1, … that is free."""
+        name, count = stem, 0
+        while symbol(self.symbols, name) is not None:
+            name, count = f"{stem}_{count}", count + 1
+        return name
+
+    def add_global(self, operation: llvm.GlobalOp) -> llvm.GlobalOp:
+        """Put a global at the start of the module."""
+        self._put_first(operation)
+        return operation
+
+    def _put_first(self, operation: Operation) -> None:
+        block = self.symbols.regions[0].blocks[0]
+        block.insert_op_before(operation, given(block.first_op))
+
+    def host_string(self, stem: str, text: str) -> SSAValue:
+        """The address of a constant NUL-terminated string; equal strings of one stem share a global."""
+        return self.add(llvm.AddressOfOp(self._string(stem, text), POINTER))
+
+    def device_string(self, stem: str, text: str) -> SSAValue:
+        """The same in global memory, as a generic address."""
+        place = self.add(llvm.AddressOfOp(self._string(stem, text, GLOBAL, alignment=1), GLOBAL_POINTER))
+        return self.add(AddrSpaceCastOp(place, POINTER))
+
+    def _string(self, stem: str, text: str, space: int = GENERIC, alignment: int | None = None) -> str:
+        value = StringAttr(text + "\0")
+        for operation in self.symbols.regions[0].blocks[0].ops:
+            if isinstance(operation, llvm.GlobalOp) and operation.value == value and has_stem(operation, stem):
+                return operation.sym_name.data
+        type = array(len(value.data.encode()), IntegerType(8))
+        name = self.fresh_symbol(stem)
+        self.add_global(make_global(type, name, "internal", space, constant=True, value=value, alignment=alignment))
+        return name
+
+    def stack(self, type: Attribute, alignment: int) -> SSAValue:
+        """Storage on the stack of the function, the same for every one who asks for this type."""
+        entry = given(self.function).regions[0].blocks[0]
+        if (entry, type) not in self.shared:
+            self.shared[entry, type] = self.object(type, alignment)
+        return self.shared[entry, type]
+
+    def object(self, type: Attribute, alignment: int) -> SSAValue:
+        """Storage of its own, made where the function begins: a loop around the root makes no more of it."""
+        inside = self.at(given(given(self.function).regions[0].blocks[0].first_op))
+        return inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
+
+
+def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:
+    return create(llvm.ExtractValueOp, (aggregate,), (type,), {"position": field_position(index)})

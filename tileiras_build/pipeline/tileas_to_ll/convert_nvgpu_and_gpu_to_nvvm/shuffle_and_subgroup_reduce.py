@@ -1,0 +1,167 @@
+"""Shuffles and reductions over the lanes of a warp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr, f32, i1, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.checked_cast import expect
+from ....ir.dialects.gpu_ext import ShuffleMode
+from ....ir.dialects.gpu_reductions import ReduceKind
+from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
+from ....ir.dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
+from ....ir.dialects.op_definition import TableOperation
+from .rewriter import Emitter, rewrite
+from .type_conversion import struct_of
+
+WARP = 32
+KINDS: dict[ShuffleMode, Attribute] = {
+    mode: ShflKindAttr.new([StringAttr("bfly" if mode == ShuffleMode.XOR else mode.value)]) for mode in ShuffleMode
+}
+
+# Reductions of i32 that one instruction does (sm_80 on).
+REDUX = {
+    ReduceKind.ADD: "add",
+    ReduceKind.AND: "and",
+    ReduceKind.OR: "or",
+    ReduceKind.XOR: "xor",
+    ReduceKind.MINSI: "min",
+    ReduceKind.MAXSI: "max",
+    ReduceKind.MINUI: "umin",
+    ReduceKind.MAXUI: "umax",
+}
+# Reductions of f32 that one instruction does (sm_100, sm_103, sm_107), and whether NaN wins.
+FLOAT_REDUX = {
+    ReduceKind.MINNUMF: ("fmin", False),
+    ReduceKind.MAXNUMF: ("fmax", False),
+    ReduceKind.MINIMUMF: ("fmin", True),
+    ReduceKind.MAXIMUMF: ("fmax", True),
+}
+Combine = Callable[[SSAValue, SSAValue], Operation]
+
+
+def _row(kind: type[TableOperation]) -> Combine:
+    return lambda lhs, rhs: kind.make([lhs, rhs], [lhs.type])
+
+
+# The instruction that combines two lanes where none combines a warp.
+INTEGER: dict[ReduceKind, Combine] = {
+    ReduceKind.ADD: llvm.AddOp,
+    ReduceKind.MUL: llvm.MulOp,
+    ReduceKind.AND: llvm.AndOp,
+    ReduceKind.OR: llvm.OrOp,
+    ReduceKind.XOR: llvm.XOrOp,
+    ReduceKind.MINSI: _row(llvm_intrinsics.SMinOp),
+    ReduceKind.MAXSI: _row(llvm_intrinsics.SMaxOp),
+    ReduceKind.MINUI: _row(llvm_intrinsics.UMinOp),
+    ReduceKind.MAXUI: _row(llvm_intrinsics.UMaxOp),
+}
+FLOAT: dict[ReduceKind, Combine] = {
+    ReduceKind.ADD: llvm.FAddOp,
+    ReduceKind.MUL: llvm.FMulOp,
+    ReduceKind.MINNUMF: _row(llvm_intrinsics.MinNumOp),
+    ReduceKind.MAXNUMF: _row(llvm_intrinsics.MaxNumOp),
+    ReduceKind.MINIMUMF: _row(llvm_intrinsics.MinimumOp),
+    ReduceKind.MAXIMUMF: _row(llvm_intrinsics.MaximumOp),
+}
+
+
+@rewrite(gpu.ShuffleOp)
+def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
+    """``nvvm.shfl.sync`` over the first ``width`` lanes; with the flag of the lane read from, where it is asked for."""
+    (value, offset, width), (_, flag) = op._operands, op.results
+    _check_type(value, emit)
+    mode = expect(gpu.ShuffleModeAttr, op.properties["mode"]).data
+    mask, clamp = _whole_warp(mode, emit) if emit.known(width) == WARP else _part_of_warp(mode, width, emit)
+    moved = shuffle(emit, mode, value, mask, offset, clamp, with_flag=flag.first_use is not None)
+    if flag.first_use is None:
+        return emit.replace_first(moved)
+    return emit.replace(emit.field(moved, 0), emit.field(moved, 1))
+
+
+# The clamp bounds the lane read from: below for up, above for the others (PTX ISA 9.0, section 9.7.9.6).
+def _whole_warp(mode: ShuffleMode, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+    return emit.constant(-1), emit.constant(0 if mode == ShuffleMode.UP else WARP - 1)
+
+
+def _part_of_warp(mode: ShuffleMode, width: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+    minus_one = emit.constant(-1)
+    unused = emit.add(llvm.SubOp(emit.constant(WARP), width))
+    mask = emit.add(llvm.LShrOp(minus_one, unused))
+    return mask, unused if mode == ShuffleMode.UP else emit.add(llvm.SubOp(width, emit.constant(1)))
+
+
+def shuffle(
+    emit: Emitter,
+    mode: ShuffleMode,
+    value: SSAValue,
+    mask: SSAValue,
+    offset: SSAValue,
+    clamp: SSAValue,
+    *,
+    with_flag: bool = False,
+) -> SSAValue:
+    """``nvvm.shfl.sync``: the value that another lane has, with the flag of that lane in a struct."""
+    properties: dict[str, Attribute] = {"kind": KINDS[mode]}
+    if with_flag:
+        properties["return_value_and_is_valid"] = UnitAttr()
+    result = struct_of([value.type, i1]) if with_flag else value.type
+    return emit.made(ShflSyncOp, (mask, value, offset, clamp), result, properties)
+
+
+def _check_type(value: SSAValue, emit: Emitter) -> None:
+    if value.type not in (i32, f32):
+        remedy = "split it into i32 values"
+        raise emit.unsupported("shuffle-type", f"moves i32 and f32 only, but got '{value.type}'", remedy)
+
+
+@rewrite(gpu.SubgroupReduceOp)
+def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
+    """``nvvm.redux.sync`` where there is one for the whole warp, else a butterfly of shuffles."""
+    _check_type(op.value, emit)
+    size = op.cluster_size.value.data if op.cluster_size else WARP
+    stride = op.cluster_stride.value.data if op.cluster_stride else 1
+    if size * stride > WARP:
+        message = f"has clusters of {size} lanes with stride {stride}, a warp has {WARP}"
+        raise emit.unsupported("reduce-cluster", message)
+    kind, mask = op.op.data, emit.constant(-1)
+    if size == WARP and (properties := _redux(kind, op.value.type, emit)) is not None:
+        emit.replace(ReduxSyncOp.build(operands=[op.value, mask], result_types=[op.value.type], properties=properties))
+        return
+    emit.replace(_butterfly(op.value, _combination(op, emit), mask, range_of(size, stride), emit))
+
+
+def _redux(kind: ReduceKind, type: Attribute, emit: Emitter) -> dict[str, Attribute] | None:
+    """The instruction that reduces a warp; None where there is none."""
+    has = emit.job.target.has
+    if type == i32 and kind in REDUX and has("redux_i32"):
+        return {"kind": ReduxKindAttr.new([StringAttr(REDUX[kind])])}
+    if type == f32 and kind in FLOAT_REDUX and has("redux_f32"):
+        word, nan = FLOAT_REDUX[kind]
+        return {"kind": ReduxKindAttr.new([StringAttr(word)])} | ({"nan": UnitAttr()} if nan else {})
+    return None
+
+
+def range_of(size: int, stride: int) -> list[int]:
+    """The distances of a butterfly over ``size`` lanes: stride, 2 stride, …"""
+    return [stride << step for step in range(size.bit_length() - 1)]
+
+
+def _combination(op: gpu.SubgroupReduceOp, emit: Emitter) -> Combine:
+    table = INTEGER if isinstance(op.value.type, IntegerType) else FLOAT
+    if op.op.data not in table:
+        raise emit.unsupported("reduce-kind", f"cannot reduce '{op.value.type}' by {op.op.data}")
+    return table[op.op.data]
+
+
+def _butterfly(value: SSAValue, combine: Combine, mask: SSAValue, distances: list[int], emit: Emitter) -> SSAValue:
+    clamp = emit.constant(WARP - 1)
+    for distance in distances:
+        other = shuffle(emit, ShuffleMode.XOR, value, mask, emit.constant(distance), clamp)
+        value = emit.add(combine(value, other))
+    return value

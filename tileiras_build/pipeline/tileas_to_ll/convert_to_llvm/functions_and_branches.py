@@ -1,0 +1,100 @@
+"""Functions, calls and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import cf, func, llvm
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....ir.casting import block_of, given
+from ....ir.dialects.fast_xdsl import create
+from ....ir.dialects.llvm_ext import call_properties, make_function
+from ...common.llvm_types import struct
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
+from ..type_converter import LLVMTypeConverter
+from .lowering_registry import lowering
+
+KERNEL = ("nvvm.kernel", "gpu.kernel")
+
+
+def _joined(types: Sequence[Attribute]) -> Attribute:
+    """What a function of LLVM's returns: nothing, a value, or a struct of values."""
+    return llvm.LLVMVoidType() if not types else types[0] if len(types) == 1 else struct(*types)
+
+
+@lowering(func.FuncOp)
+def lower_function(op: func.FuncOp, emit: Emitter) -> None:
+    """``llvm.func``; the arguments inside get their types with those of all blocks."""
+    kernel = any(name in op.attributes for name in KERNEL)
+    converter = LLVMTypeConverter(index_width=emit.job.index_width, bare_pointers=kernel)
+    inputs = [converter.argument(type) for type in op.function_type.inputs.data]
+    result = _joined([converter.convert(type) for type in op.function_type.outputs.data])
+    body = op.detach_region(op.body)
+    made = make_function(op.sym_name.data, llvm.LLVMFunctionType(inputs, result), body)
+    made.properties |= {"arg_attrs": op.arg_attrs} if op.arg_attrs is not None else {}
+    made.attributes |= op.attributes | (dict.fromkeys(KERNEL, UnitAttr()) if kernel else {})
+    emit.become(made)
+
+
+@lowering(func.CallOp)
+def lower_call(op: func.CallOp, emit: Emitter) -> None:
+    """``llvm.call``; several results come in a struct."""
+    arguments = [emit.converted(value) for value in op.arguments]
+    types = [emit.types.convert(value.type) for value in op.results]
+    name = op.callee.string_value()
+    results = [_joined(types)] if types else []
+    call = create(llvm.CallOp, arguments, results, call_properties(name, len(arguments)))
+    emit.insert(call)
+    if len(types) > 1:
+        return emit.replace(*emit.fields(call.results[0]))
+    emit.replace(*call.results)
+
+
+@lowering(func.ReturnOp)
+def lower_return(op: func.ReturnOp, emit: Emitter) -> None:
+    """``llvm.return`` of nothing, a value, or a struct of values."""
+    values = [emit.converted(value) for value in op.arguments]
+    emit.become(llvm.ReturnOp(emit.struct(values) if len(values) > 1 else next(iter(values), None)))
+
+
+@lowering(cf.BranchOp)
+def lower_branch(op: cf.BranchOp, emit: Emitter) -> None:
+    """``llvm.br``"""
+    emit.become(llvm.BrOp(op.successor, *_converted(op.arguments, emit)))
+
+
+@lowering(cf.ConditionalBranchOp)
+def lower_conditional(op: cf.ConditionalBranchOp, emit: Emitter) -> None:
+    """``llvm.cond_br``"""
+    taken, other = _converted(op.then_arguments, emit), _converted(op.else_arguments, emit)
+    emit.become(llvm.CondBrOp(op.cond, op.then_block, taken, op.else_block, other))
+
+
+def _converted(values: Sequence[SSAValue], emit: Emitter) -> list[SSAValue]:
+    return [emit.converted(value) for value in values]
+
+
+@lowering(cf.SwitchOp)
+def lower_switch(op: cf.SwitchOp, emit: Emitter) -> None:
+    """A comparison and a branch for each case, in their order."""
+    flag, here = emit.converted(op.flag), block_of(op)
+    default = _converted(op.default_operands, emit)
+    cases = list(zip(_values(op), op.case_blocks, (_converted(part, emit) for part in op.case_operand), strict=True))
+    for value, target, operands in cases:
+        equal = emit.add(llvm.ICmpOp(flag, emit.constant(value, flag.type), _EQUAL))
+        further = Block()
+        given(here.parent).insert_block_after(further, here)
+        op.detach()
+        here.add_op(llvm.CondBrOp(equal, target, operands, further, []))
+        further.add_op(op)
+        here = further
+    emit.become(llvm.BrOp(op.default_block, *default))
+
+
+def _values(op: cf.SwitchOp) -> list[int]:
+    return list(op.case_values.get_values()) if op.case_values is not None else []
+
+
+_EQUAL = IntegerAttr(llvm.ICmpPredicateFlag.EQ.to_int(), 64)

@@ -1,0 +1,233 @@
+"""References to memory: a descriptor of a pointer, an offset, and the size and stride of each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnrankedMemRefType,
+)
+from xdsl.ir import SSAValue
+from xdsl.utils.hints import isa
+
+from ....ir.dialects import memref_ext
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.llvm_ext import AddrSpaceCastOp, make_global
+from ...common.llvm_types import array
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
+from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import element_bytes, elements_in_byte, static_strides
+from ..type_converter import ALIGNED, ALLOCATED, OFFSET, SIZES, STRIDES
+from .lowering_registry import lowering
+
+Number = SSAValue | int
+
+
+@lowering(memref.LoadOp)
+def lower_load(op: memref.LoadOp, emit: Emitter) -> None:
+    """llvm.load of one element."""
+    _check_element(type_of(op.memref, MemRefType), emit)
+    pointer = emit.address(op.memref, op.indices)
+    emit.replace(emit.made(llvm.LoadOp, (pointer,), emit.types.convert(op.res.type), {"ordering": IntegerAttr(0, 64)}))
+
+
+@lowering(memref.StoreOp)
+def lower_store(op: memref.StoreOp, emit: Emitter) -> None:
+    """llvm.store of one element."""
+    _check_element(type_of(op.memref, MemRefType), emit)
+    pointer = emit.address(op.memref, op.indices)
+    emit.become(llvm.StoreOp(emit.converted(op.value), pointer))
+
+
+def _check_element(type: MemRefType, emit: Emitter) -> None:
+    if elements_in_byte(type.element_type) > 1:
+        raise emit.unsupported("element-access", f"moves whole bytes, but got an element of '{type}'")
+
+
+# Where memory comes from ----------------------------------------------------------------------------------------------
+
+
+@lowering(memref.AllocaOp)
+def lower_alloca(op: memref.AllocaOp, emit: Emitter) -> None:
+    """Storage on the stack of the function."""
+    type = op.memref.type
+    if not type.has_static_shape():
+        raise emit.unsupported(
+            "alloca-shape", f"needs a static shape, but got '{type}'", "make it as large as it can be"
+        )
+    size = element_bytes(type.element_type)
+    alignment = op.alignment.value.data if op.alignment is not None else size
+    storage = array(type.element_count(), emit.types.convert(type.element_type))
+    _point(emit.add(llvm.AllocaOp(emit.constant(1), storage, alignment)), type, emit)
+
+
+@lowering(memref_ext.GlobalOp)
+def lower_global(op: memref_ext.GlobalOp, emit: Emitter) -> None:
+    """``llvm.mlir.global``: of no value it is declared, in shared memory it has storage of its own."""
+    type = op.type
+    storage = array(type.element_count(), emit.types.convert(type.element_type))
+    value = op.initial_value if isinstance(op.initial_value, DenseIntOrFPElementsAttr) else None
+    linkage = "external" if op.initial_value is None else "internal"
+    space = emit.types.memory_pointer(type).addr_space
+    alignment = op.alignment.value.data if op.alignment is not None else max(16, element_bytes(type.element_type))
+    made = make_global(
+        storage, op.sym_name.data, linkage, getattr(space, "data", 0),
+        constant=op.constant is not None, value=value, alignment=alignment,
+    )  # fmt: skip
+    emit.become(made)
+
+
+@lowering(memref.GetGlobalOp)
+def lower_get_global(op: memref.GetGlobalOp, emit: Emitter) -> None:
+    """The address of a variable."""
+    type = type_of(op.memref, MemRefType)
+    _point(emit.add(llvm.AddressOfOp(op.name_, emit.types.memory_pointer(type))), type, emit)
+
+
+def _point(pointer: SSAValue, type: MemRefType, emit: Emitter) -> None:
+    """Replace the root by a reference of static shape to where a pointer says."""
+    wanted = emit.types.memory_pointer(type)
+    address = pointer if pointer.type == wanted else emit.add(AddrSpaceCastOp(pointer, wanted))
+    known = static_strides(type)
+    if known is None:
+        raise emit.unsupported("memref-strides", f"needs static strides, but got '{type}'")
+    emit.replace(_describe(address, known[1], list(type.get_shape()), list(known[0]), type, emit))
+
+
+def _describe(
+    pointer: SSAValue,
+    offset: Number,
+    sizes: Sequence[Number],
+    strides: Sequence[Number],
+    type: MemRefType,
+    emit: Emitter,
+) -> SSAValue:
+    """The descriptor of a memref."""
+    result = emit.add(llvm.UndefOp(emit.types.convert(type)))
+    for place in (ALLOCATED, ALIGNED):
+        result = emit.with_field(result, pointer, place)
+    fields: dict[tuple[int, ...], Number] = {(OFFSET,): offset}
+    fields |= {(SIZES, position): size for position, size in enumerate(sizes)}
+    fields |= {(STRIDES, position): stride for position, stride in enumerate(strides)}
+    for position, entry in fields.items():
+        value = emit.constant(entry, emit.types.index) if isinstance(entry, int) else entry
+        result = emit.with_field(result, value, *position)
+    return result
+
+
+# Other references to the same memory ----------------------------------------------------------------------------------
+
+
+@lowering(memref_ext.CastOp)
+def lower_cast(op: memref_ext.CastOp, emit: Emitter) -> None:
+    """The same descriptor; one of unknown rank is on the stack."""
+    source, dest = op.source.type, op.dest.type
+    value, type = emit.converted(op.source), emit.types.convert(dest)
+    if isa(source, MemRefType) and isa(dest, UnrankedMemRefType):
+        place = emit.object(value.type, emit.types.index.width.data // 8)
+        emit.insert(llvm.StoreOp(value, place))
+        emit.replace(emit.struct([emit.constant(len(source.shape), emit.types.index), place]))
+    elif isa(source, UnrankedMemRefType) and isa(dest, MemRefType):
+        emit.replace(emit.made(llvm.LoadOp, (emit.field(value, 1),), type, {"ordering": IntegerAttr(0, 64)}))
+    elif value.type == type:
+        emit.replace(value)
+    else:
+        raise emit.unsupported("memref-cast", f"cannot cast '{source}' to '{dest}'")
+
+
+@lowering(memref_ext.MemorySpaceCastOp)
+def lower_space_cast(op: memref_ext.MemorySpaceCastOp, emit: Emitter) -> None:
+    """Both pointers as addresses of the other space."""
+    source, dest = type_of(op.source, MemRefType), type_of(op.dest, MemRefType)
+    value, pointer = emit.converted(op.source), emit.types.memory_pointer(dest)
+    if value.type == emit.types.convert(dest):
+        return emit.replace(value)
+    rank = range(len(source.shape))
+    sizes, strides = ([emit.field(value, part, position) for position in rank] for part in (SIZES, STRIDES))
+    address = emit.add(AddrSpaceCastOp(emit.field(value, ALIGNED), pointer))
+    emit.replace(_describe(address, emit.field(value, OFFSET), sizes, strides, dest, emit))
+
+
+def _numbers(static: Sequence[int], dynamic: Sequence[SSAValue], emit: Emitter) -> list[Number]:
+    values = iter(dynamic)
+    return [emit.converted(next(values)) if number == DYNAMIC_INDEX else number for number in static]
+
+
+@lowering(memref.ReinterpretCastOp)
+def lower_reinterpret(op: memref.ReinterpretCastOp, emit: Emitter) -> None:
+    """The aligned pointer with an offset, sizes and strides of its own."""
+    pointer = emit.aligned(op.source)
+    [offset] = _numbers(op.static_offsets.get_values(), op.offsets, emit)
+    sizes = _numbers(op.static_sizes.get_values(), op.sizes, emit)
+    strides = _numbers(op.static_strides.get_values(), op.strides, emit)
+    emit.replace(_describe(pointer, offset, sizes, strides, type_of(op.result, MemRefType), emit))
+
+
+@lowering(memref.SubviewOp)
+def lower_subview(op: memref.SubviewOp, emit: Emitter) -> None:
+    """A part: its offset is added, its strides multiply; dimensions of size 1 may go."""
+    source = emit.converted(op.source)
+    offsets = _numbers(op.static_offsets.get_values(), op.offsets, emit)
+    sizes = _numbers(op.static_sizes.get_values(), op.sizes, emit)
+    steps = _numbers(op.static_strides.get_values(), op.strides, emit)
+    start = emit.field(source, OFFSET)
+    strides: list[Number] = []
+    for position, (offset, step) in enumerate(zip(offsets, steps, strict=True)):
+        stride = emit.field(source, STRIDES, position)
+        start = _sum(start, _product(stride, offset, emit), emit)
+        strides.append(_product(stride, step, emit))
+    result = type_of(op.result, MemRefType)
+    kept = _kept(op.static_sizes.get_values(), result.get_shape(), emit)
+    parts = [sizes[position] for position in kept], [strides[position] for position in kept]
+    emit.replace(_describe(emit.field(source, ALIGNED), start, *parts, result, emit))
+
+
+def _kept(sizes: Sequence[int], shape: Sequence[int], emit: Emitter) -> list[int]:
+    """The dimensions of a part that its result has, those of size 1 being left out where it has fewer."""
+    kept, wanted = [], list(shape)
+    for position, size in enumerate(sizes):
+        dropped = len(sizes) - position - 1 >= len(wanted)
+        if wanted and size == wanted[0] and not (size == 1 and dropped and len(sizes) - position > len(wanted)):
+            wanted.pop(0)
+            kept.append(position)
+        elif size != 1:
+            raise emit.unsupported("subview-rank", f"cannot make dimensions {list(shape)} of {list(sizes)}")
+    if wanted:
+        raise emit.unsupported("subview-rank", f"cannot make dimensions {list(shape)} of {list(sizes)}")
+    return kept
+
+
+def _product(value: SSAValue, factor: Number, emit: Emitter) -> SSAValue:
+    if factor == 1:
+        return value
+    by = emit.constant(factor, expect(IntegerType, value.type)) if isinstance(factor, int) else factor
+    return emit.add(llvm.MulOp(value, by))
+
+
+def _sum(value: SSAValue, other: SSAValue, emit: Emitter) -> SSAValue:
+    return emit.add(llvm.AddOp(value, other))
+
+
+# What a reference says ------------------------------------------------------------------------------------------------
+
+
+@lowering(memref.DimOp)
+def lower_dim(op: memref.DimOp, emit: Emitter) -> None:
+    """The size of a dimension that is known by number."""
+    type, position = op.source.type, emit.known(op.index)
+    if not isa(type, MemRefType) or position is None or not 0 <= position < len(type.shape):
+        raise emit.unsupported("dim-position", f"needs the number of a dimension of '{type}'")
+    size = type.get_shape()[position]
+    index = emit.types.index
+    emit.replace(emit.constant(size, index) if size >= 0 else emit.field(emit.converted(op.source), SIZES, position))
+
+
+@lowering(memref_ext.ExtractAlignedPointerAsIndexOp)
+def lower_pointer(op: memref_ext.ExtractAlignedPointerAsIndexOp, emit: Emitter) -> None:
+    """The aligned pointer as an integer."""
+    emit.replace(emit.made(llvm.PtrToIntOp, (emit.aligned(op.source),), emit.types.index))

@@ -1,0 +1,49 @@
+"""Structured control flow as branches: xDSL's lowerings, and that of ``scf.while``, which it lacks."""
+
+from __future__ import annotations
+
+from xdsl.dialects import cf, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import BlockInsertPoint, InsertPoint
+from xdsl.transforms.convert_scf_to_cf import ForLowering, IfLowering, SwitchLowering
+
+from ....ir.casting import block_of, given, last_op
+from ....ir.dialects.checked_cast import expect
+
+
+class WhileLowering(RewritePattern):
+    """A block that decides, the body, and a branch back."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: scf.WhileOp, rewriter: PatternRewriter, /) -> None:
+        """The condition's values are those of the body, and the results."""
+        before, rest = block_of(op), block_of(op).split_before(op)
+        decide, body = given(op.before_region.first_block), given(op.after_region.first_block)
+        decided = expect(scf.ConditionOp, last_op(given(op.before_region.last_block)))
+        done = expect(scf.YieldOp, last_op(given(op.after_region.last_block)))
+        leave = Block(arg_types=op.result_types)
+        given(before.parent).insert_block_before(leave, rest)
+        rewriter.insert(cf.BranchOp(rest), InsertPoint.at_end(leave))
+        values = list(decided.args)
+        rewriter.replace(decided, cf.ConditionalBranchOp(decided.condition, body, values, leave, values))
+        rewriter.replace(done, cf.BranchOp(decide, *done.operands))
+        rewriter.inline_region(op.before_region, BlockInsertPoint.before(leave))
+        rewriter.inline_region(op.after_region, BlockInsertPoint.before(leave))
+        rewriter.insert(cf.BranchOp(decide, *op.arguments), InsertPoint.at_end(before))
+        rewriter.replace(op, [], leave.args)
+
+
+PATTERNS = (IfLowering(), ForLowering(), SwitchLowering(), WhileLowering())
+
+
+def lower_loops(module: ModuleOp) -> None:
+    """Branches in place of loops and conditions."""
+    PatternRewriteWalker(GreedyRewritePatternApplier(list(PATTERNS)), apply_recursively=True).rewrite_module(module)

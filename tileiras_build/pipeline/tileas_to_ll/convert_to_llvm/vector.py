@@ -1,0 +1,176 @@
+"""Vectors: of one dimension they are LLVM's, of several arrays of those."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import IntegerAttr, VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.dialects.checked_cast import expect, type_of
+from ....ir.dialects.debuginfo.ops import ExtractElementOp
+from ....ir.dialects.fast_xdsl import create
+from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.vector_ext import FromElementsOp
+from ..convert_nvgpu_and_gpu_to_nvvm.rewriter import Emitter
+from ..convert_nvgpu_and_gpu_to_nvvm.type_conversion import element_bytes
+from .lowering_registry import by_rows, lowering
+
+
+def _element(vector: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
+    return emit.add(create(ExtractElementOp, (vector, position), (type_of(vector, VectorType).element_type,)))
+
+
+def _lane(position: SSAValue | int, emit: Emitter) -> SSAValue:
+    return emit.constant(position) if isinstance(position, int) else emit.converted(position)
+
+
+def _outer(positions: Sequence[SSAValue | int], rank: int, emit: Emitter) -> tuple[list[int], SSAValue | int | None]:
+    """The rows of a position, which are known, and the lane, where it has one."""
+    rows = list(positions[: rank - 1])
+    known = [row for row in rows if isinstance(row, int)]
+    if len(known) != len(rows):
+        remedy = "unroll the loop around it, or keep the values in memory"
+        raise emit.unsupported("vector-position", "takes a row by a number that is known at run time only", remedy)
+    return known, positions[rank - 1] if len(positions) == rank else None
+
+
+@lowering(vector.ExtractOp)
+def lower_extract(op: vector.ExtractOp, emit: Emitter) -> None:
+    """A row by llvm.extractvalue, a lane by llvm.extractelement."""
+    rank = len(type_of(op.vector, VectorType).get_shape())
+    rows, lane = _outer(op.get_mixed_position(), rank, emit)
+    value = emit.converted(op.vector)
+    value = emit.field(value, *rows) if rows else value
+    emit.replace(value if lane is None else _element(value, _lane(lane, emit), emit))
+
+
+@lowering(vector.InsertOp)
+def lower_insert(op: vector.InsertOp, emit: Emitter) -> None:
+    """The same with one row or one lane set."""
+    rank = len(type_of(op.dest, VectorType).get_shape())
+    rows, lane = _outer(op.get_mixed_position(), rank, emit)
+    whole, value = emit.converted(op.dest), emit.converted(op.source)
+    if lane is not None:
+        row = emit.field(whole, *rows) if rows else whole
+        value = emit.add(llvm.InsertElementOp(row, value, _lane(lane, emit)))
+    emit.replace(emit.with_field(whole, value, *rows) if rows else value)
+
+
+def from_lanes(lanes: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
+    """A vector, or an array of vectors, of its elements in their order."""
+    if not isinstance(type, llvm.LLVMArrayType):
+        return emit.add(FromElementsOp(lanes, expect(VectorType, type)))
+    whole, size = emit.add(llvm.UndefOp(type)), len(lanes) // type.size.data
+    for row in range(type.size.data):
+        part = from_lanes(lanes[row * size : (row + 1) * size], type.type, emit)
+        whole = emit.with_field(whole, part, row)
+    return whole
+
+
+def _lanes(value: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """The elements of a converted vector, in their order."""
+    if isinstance(value.type, llvm.LLVMArrayType):
+        return [lane for row in range(value.type.size.data) for lane in _lanes(emit.field(value, row), emit)]
+    count = type_of(value, VectorType).element_count()
+    return [_element(value, emit.constant(lane), emit) for lane in range(count)]
+
+
+@lowering(FromElementsOp)
+def lower_from_elements(op: FromElementsOp, emit: Emitter) -> None:
+    """Element by element, row by row."""
+    lanes = [emit.converted(value) for value in op.elements]
+    emit.replace(from_lanes(lanes, emit.types.convert(op.result.type), emit))
+
+
+@lowering(vector.BitcastOp)
+def lower_bitcast(op: vector.BitcastOp, emit: Emitter) -> None:
+    """Each row by itself: a bitcast changes the last dimension alone."""
+    result = emit.types.convert(op.result.type)
+    row = lambda values, type: values[0] if values[0].type == type else emit.made(llvm.BitcastOp, values, type)
+    emit.replace(by_rows([emit.converted(op.source)], result, row, emit))
+
+
+@lowering(vector.BroadcastOp)
+def lower_broadcast(op: vector.BroadcastOp, emit: Emitter) -> None:
+    """The source again and again along the dimensions that it lacks or has once."""
+    source, result = op.source.type, type_of(op.vector, VectorType)
+    value, target = emit.converted(op.source), emit.types.convert(result)
+    if not isinstance(source, VectorType):
+        return emit.replace(from_lanes([value] * result.element_count(), target, emit))
+    lanes, shape = _lanes(value, emit), source.get_shape()
+    wanted = result.get_shape()
+    shape = (1,) * (len(wanted) - len(shape)) + tuple(shape)
+    places = [_source_lane(position, wanted, shape) for position in range(prod(wanted))]
+    emit.replace(from_lanes([lanes[place] for place in places], target, emit))
+
+
+def _source_lane(position: int, wanted: Sequence[int], shape: Sequence[int]) -> int:
+    """The place in the source of an element of the result."""
+    place, stride = 0, 1
+    for size, given in zip(reversed(wanted), reversed(shape), strict=True):
+        position, index = divmod(position, size)
+        place, stride = place + stride * (index if given > 1 else 0), stride * given
+    return place
+
+
+@lowering(vector.ShuffleOp)
+def lower_shuffle(op: vector.ShuffleOp, emit: Emitter) -> None:
+    """Rows or lanes of two vectors, chosen by number."""
+    rows = [part for value in (op.v1, op.v2) for part in _rows(emit.converted(value), emit)]
+    chosen = [rows[number] if number >= 0 else rows[0] for number in op.mask.get_values()]
+    emit.replace(_joined(chosen, emit.types.convert(op.result.type), emit))
+
+
+def _rows(value: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """The members of the outermost dimension."""
+    if not isinstance(value.type, llvm.LLVMArrayType):
+        return _lanes(value, emit)
+    return [emit.field(value, row) for row in range(value.type.size.data)]
+
+
+def _joined(rows: Sequence[SSAValue], type: Attribute, emit: Emitter) -> SSAValue:
+    if not isinstance(type, llvm.LLVMArrayType):
+        return emit.add(FromElementsOp(rows, expect(VectorType, type)))
+    whole = emit.add(llvm.UndefOp(type))
+    for position, row in enumerate(rows):
+        whole = emit.with_field(whole, row, position)
+    return whole
+
+
+@lowering(vector.FMAOp)
+def lower_fma(op: vector.FMAOp, emit: Emitter) -> None:
+    """llvm.fma, rounded once."""
+    operands = [emit.converted(value) for value in op.operands]
+    row = lambda values, type: emit.add(llvm_intrinsics.FMAOp.make(list(values), [type]))
+    emit.replace(by_rows(operands, emit.types.convert(op.res.type), row, emit))
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def _check_row(type: VectorType, emit: Emitter) -> IntegerAttr:
+    """The alignment of an access, that of an element; a vector of several dimensions is no piece of memory."""
+    if len(type.get_shape()) != 1:
+        raise emit.unsupported("vector-access", f"moves vectors of one dimension, but got '{type}'")
+    return IntegerAttr(element_bytes(type.element_type), 64)
+
+
+@lowering(vector.LoadOp)
+def lower_load(op: vector.LoadOp, emit: Emitter) -> None:
+    """llvm.load, aligned as an element is."""
+    type = type_of(op.result, VectorType)
+    properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
+    pointer = emit.address(op.base, op.indices)
+    emit.replace(emit.made(llvm.LoadOp, (pointer,), emit.types.convert(type), properties))
+
+
+@lowering(vector.StoreOp)
+def lower_store(op: vector.StoreOp, emit: Emitter) -> None:
+    """llvm.store, aligned as an element is."""
+    type = type_of(op.vector, VectorType)
+    properties: dict[str, Attribute] = {"alignment": _check_row(type, emit), "ordering": IntegerAttr(0, 64)}
+    pointer = emit.address(op.base, op.indices)
+    emit.become(create(llvm.StoreOp, (emit.converted(op.vector), pointer), (), properties))

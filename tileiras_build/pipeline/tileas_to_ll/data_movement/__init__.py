@@ -1,0 +1,1 @@
+"""Operations that move registers between threads or shared memory and compute nothing."""

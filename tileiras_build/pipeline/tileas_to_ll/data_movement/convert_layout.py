@@ -1,0 +1,161 @@
+"""Changing the layout of tiles: renaming, warp shuffles, or a trip through shared memory (ir/layouts/conversion_plan.py).
+
+One operation may convert several tiles: their stores share one barrier before their loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import SSAValue
+
+from ....ir.casting import number_of
+from ....ir.dialects.gpu_ext import ShuffleMode
+from ....ir.dialects.nvvm.llvm_intrinsics import CtPopOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
+from ....ir.layouts.warp_shuffle import Shuffle, Swap
+from ...analysis.layout_conversion_plans import plans_of
+from ...common.llvm_element_types import Element, element_of
+from ...common.llvm_types import I32, I64, integer
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, Packed
+from ..memory.shared_memory import load_registers, pack_word, store_registers
+
+# Source, result, their element, the plan, and the place in shared memory.
+_Trip = tuple[SSAValue, SSAValue, Element, SharedRoundTrip, int]
+
+
+def emit_convert_layout(e: KernelEmitter, op: TableOperation) -> None:
+    """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
+    scratch = number_of(op, "scratch_offset") if "scratch_offset" in op.attributes else 0
+    trips: list[_Trip] = []
+    for source, result, plan in zip(op.operands, op.results, plans_of(op, e.target)):
+        element = element_of(source.type)
+        if isinstance(plan, SharedRoundTrip):
+            trips.append((source, result, element, plan, scratch))
+            scratch += -(-plan.scratch_bytes // 128) * 128
+        else:
+            e.values[result] = _moved(e, plan, source, element)
+    if trips:
+        _round_trips(e, trips, "sync_before" in op.attributes)
+
+
+def _round_trips(e: KernelEmitter, trips: list[_Trip], sync_before: bool) -> None:
+    loaded: list[dict[int, Packed]] = [{} for _ in trips]
+    for number in range(max(len(plan.passes) for *_, plan, _ in trips)):
+        if sync_before or number:
+            e.barrier()
+        active = [(i, trip) for i, trip in enumerate(trips) if number < len(trip[3].passes)]
+        for _, (source, _, element, plan, scratch) in active:
+            store_registers(e, plan.passes[number].store, element, e.packed(source), scratch)
+        e.barrier()
+        for i, (_, _, element, plan, scratch) in active:
+            loaded[i] |= load_registers(e, plan.passes[number].load, element, scratch)
+    for registers, (_, result, _, plan, _) in zip(loaded, trips):
+        e.values[result] = [registers[number] for number in plan.register_source]
+
+
+def _moved(
+    e: KernelEmitter, plan: NoOp | RegisterPermutation | WarpShuffle, source: SSAValue, element: Element
+) -> Sequence[Packed]:
+    if isinstance(plan, WarpShuffle):
+        return _shuffle(e, plan, source, element)
+    registers = e.packed(source)
+    return registers if isinstance(plan, NoOp) else [registers[register] for register in plan.registers]
+
+
+# ---- shuffles ------------------------------------------------------------------------------------
+def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: SSAValue, element: Element) -> list[Value]:
+    """Pack elements that travel together, swap, shuffle, swap back, unpack (ir/layouts/warp_shuffle.py)."""
+    registers = e.registers(source)
+    words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]
+    words = _swapped(e, words, plan.source_swaps)
+    lane = e.linear(plan.lane_bases, plan.warp_bases)
+    received = [_received(e, plan, shuffle, words, lane) for shuffle in plan.shuffles]
+    received = _swapped(e, received, plan.result_swaps)
+    width = len(plan.source_values[0])
+    return [_unpack(e, element, received[value], position, width) for value, position in plan.result_registers]
+
+
+def _received(
+    e: KernelEmitter, plan: WarpShuffle, shuffle: Shuffle, words: list[list[Value]], lane: Value
+) -> list[Value]:
+    value = words[shuffle.value]
+    if plan.is_own_lane(shuffle):
+        return value
+    with e.b.in_prologue():
+        source = e.b.xor(lane, shuffle.lane_xor)
+    return [e.b.shuffle(ShuffleMode.IDX, word, source) for word in value]
+
+
+def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Sequence[Swap]) -> list[list[Value]]:
+    for swap in swaps:
+        applies = _parity(e, swap.lane_mask, swap.warp_mask)
+        values = [
+            [_choice(e, applies, there, here) for here, there in zip(values[v], values[v ^ swap.register_xor])]
+            for v in range(len(values))
+        ]
+    return values
+
+
+def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -> Value:
+    return then if then == otherwise else e.b.select(condition, then, otherwise, I32)
+
+
+def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
+    with e.b.in_prologue():
+        bits = e.b.and_(e.thread, lane_mask | warp_mask << 5)
+        odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
+        return e.b.compare("ne", odd, 0)
+
+
+def _pack(e: KernelEmitter, element: Element, values: list[Value]) -> list[Value]:
+    """The 32-bit words of a value that travels."""
+    if element.bits == 64:
+        return split_words(e, element, values[0])
+    if len(values) * element.bits == 32:
+        return [pack_word(e, element, values)]
+    word: Value = 0
+    for position, value in enumerate(values):
+        word = e.b.or_(word, e.b.shift(as_word(e, element, value), element.bits * position))
+    return [word]
+
+
+def split_words(e: KernelEmitter, element: Element, value: Value) -> list[Value]:
+    """A 64-bit element as two i32, low first."""
+    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    bits = b.cast("ptrtoint", value, I64) if is_pointer else b.bitcast(value, I64, element.type)
+    return [b.cast("trunc", bits, I32, I64), b.cast("trunc", b.binary("lshr", bits, 32, I64), I32)]
+
+
+def join_words(e: KernelEmitter, element: Element, words: list[Value]) -> Value:
+    """The inverse of ``split_words``."""
+    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    low, high = (b.cast("zext", word, I64) for word in words)
+    bits = b.binary("or", low, b.binary("shl", high, 32, I64), I64)
+    return b.cast("inttoptr", bits, element.type) if is_pointer else b.bitcast(bits, element.type)
+
+
+def as_word(e: KernelEmitter, element: Element, value: Value) -> Value:
+    """An element of at most 32 bits in the low bits of an i32, zeros above."""
+    held = integer(element.bits) if element.is_float else element.type
+    bits = e.b.bitcast(value, held, element.type)
+    return bits if held == I32 else e.b.cast("zext", bits, I32, held)
+
+
+def from_word(e: KernelEmitter, element: Element, word: Value) -> Value:
+    """The element in the low bits of an i32."""
+    held = integer(element.bits) if element.is_float else element.type
+    bits = word if held == I32 else e.b.cast("trunc", word, held)
+    return e.b.bitcast(bits, element.type)
+
+
+def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: int, width: int) -> Value:
+    if element.bits == 64:
+        return join_words(e, element, words)
+    return from_word(e, element, e.b.shift(words[0], -element.bits * position))
+
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.convert_layout": emit_convert_layout}

@@ -1,0 +1,269 @@
+"""Operations that only say which register is which: constants, ranges, splats, views, permutations, slices.
+
+Their layouts were chosen so that each is a renaming of registers; the exceptions, slices at positions known at run
+time, go through shared memory.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....core.errors import Unsupported
+from ....ir.casting import expect, given, number_of, numbers_of
+from ....ir.dialects.fast_xdsl import text_of
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import LinearLayout, SharedLayout, shared_access
+from ...analysis.chunked_tile_slices import widened
+from ...common.llvm_element_types import Element, element_of, value_bits
+from ...common.llvm_types import GLOBAL, I1, I32, I64, integer
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..memory.element_coordinates import Positions
+from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
+from .chunked_slices import extract_in_parts, insert_in_parts, slice_start
+
+
+def element_bits(data: bytes, index: int, size: int) -> int:
+    return int.from_bytes(data[index * size : (index + 1) * size], "little")
+
+
+def emit_constant(e: KernelEmitter, op: Operation) -> None:
+    """A scalar is a constant; a tile of different values is read from a table in constant memory."""
+    value, result = op.properties["value"], op.results[0]
+    element = element_of(result.type)
+    if isinstance(value, IntegerAttr):
+        width = expect(IntegerType, element.type).width.data
+        e.values[result] = e.literal(element, value.value.data & ((1 << width) - 1))
+    elif isinstance(value, FloatAttr):
+        e.values[result] = e.literal(element, constant_bits(value))
+    else:
+        _emit_table(e, expect(DenseIntOrFPElementsAttr, value), result, element)
+
+
+def constant_bits(value: FloatAttr) -> int:
+    """The bits of a scalar constant."""
+    packed = DenseIntOrFPElementsAttr.from_list(TensorType(value.type, [1]), [value.value.data]).data.data
+    if text_of(value.type) == "tf32":
+        return struct.unpack("<I", struct.pack("<f", value.value.data))[0]
+    return int.from_bytes(packed, "little")
+
+
+def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: SSAValue, element: Element) -> None:
+    layout, data = layout_of(result), value.data.data
+    size = len(data) // layout.size
+    numbers = [element_bits(data, index, size) for index in range(layout.size)]
+    if len(set(numbers)) == 1:
+        e.set(result, [e.literal(element, numbers[0])] * layout.num_registers)
+        return
+    if element.type == I1:
+        numbers = [number & 1 for number in numbers]
+    table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
+    with e.b.in_prologue():
+        thread = e.linear(layout.lanes, layout.warps)
+    registers = []
+    for offset in layout.register_offsets:
+        address = e.b.offset(e.b.address_of(table, GLOBAL), e.b.xor(thread, offset), type, I32)
+        loaded = e.b.load_invariant(type, address, element.bytes)
+        registers.append(_from_integer(e, element, loaded))
+    e.set(result, registers)
+
+
+def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
+    type = integer(element.bits)
+    return e.b.compare("ne", value, 0, type) if element.type == I1 else e.b.bitcast(value, element.type, type)
+
+
+def emit_range(e: KernelEmitter, op: TableOperation) -> None:
+    layout, type = layout_of(op.result), e.element(op.result).type
+    positions = Positions(e, layout)
+    registers = []
+    for register in range(layout.num_registers):
+        thread, constant = positions.coordinate(register, 0)
+        index = e.b.add(thread, constant)
+        registers.append(_resized(e, index, type))
+    e.set(op.result, registers)
+
+
+def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
+    if isinstance(value, int) or type == I32:
+        return value
+    return e.b.cast("zext" if type == I64 else "trunc", value, type)
+
+
+def emit_splat(e: KernelEmitter, op: TableOperation) -> None:
+    e.set(op.result, [e.scalar(op.source)] * layout_of(op.result).num_registers)
+
+
+def emit_broadcast(e: KernelEmitter, op: TableOperation) -> None:
+    wanted = layout_of(op.result)
+    for dim, size in enumerate(op.source.type.get_shape()):
+        if size == 1:
+            wanted = wanted.project(dim)
+    e.values[op.result] = list(e.packed_as(op.source, wanted))
+
+
+def emit_view(e: KernelEmitter, op: TableOperation) -> None:
+    wanted = layout_of(op.result).reshape(tuple(op.source.type.get_shape()))
+    e.values[op.result] = list(e.packed_as(op.source, wanted))
+
+
+def emit_permute(e: KernelEmitter, op: TableOperation) -> None:
+    permutation = numbers_of(op, "permutation")
+    inverse = [permutation.index(dim) for dim in range(len(permutation))]
+    e.values[op.result] = list(e.packed_as(op.source, layout_of(op.result).permute_dims(inverse)))
+
+
+def emit_cat(e: KernelEmitter, op: TableOperation) -> None:
+    """The two tiles' registers one after the other, in the order that the result's layout names them."""
+    dim = number_of(op, "dim")
+    part = layout_of(op.lhs)
+    joined = part.cat(dim)
+    registers = list(e.packed(op.lhs)) + list(e.packed_as(op.rhs, part))
+    names = given(joined.register_permutation(layout_of(op.result)))
+    e.values[op.result] = [registers[name] for name in names]
+
+
+# ---- slices --------------------------------------------------------------------------------------
+def emit_extract_slice(e: KernelEmitter, op: TableOperation) -> None:
+    """Through shared memory: the whole tile is written, the slice is read at its position."""
+    source, result = op.source, op.result
+    layout, element = layout_of(source), e.element(source)
+    if layout.size == 1:
+        e.set(result, e.registers(source)[:1] * _count(result))
+        return
+    if op.cut_bits:
+        e.set(result, extract_in_parts(e, op))
+        return
+    scratch = number_of(op, "scratch_offset")
+    placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
+    if "sync_before" in op.attributes:
+        e.barrier()
+    store_registers(e, shared_access(layout, placement), element, e.packed(source), scratch)
+    e.barrier()
+    e.set(result, _read_slice(e, op, layout.shape, element, scratch))
+
+
+def _count(result: SSAValue) -> int:
+    return layout_of(result).num_registers if isinstance(result.type, TensorType) else 1
+
+
+def _read_slice(
+    e: KernelEmitter, op: TableOperation, shape: tuple[int, ...], element: Element, scratch: int
+) -> list[Value]:
+    result = op.result
+    is_tile = isinstance(result.type, TensorType)
+    part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
+    start = e.b.mul(slice_start(e, op.indices, shape, part), element.bytes)
+    base = e.b.add(start, e.shared_base)
+    if not is_tile:
+        return load_shared(e, element, 1, base, scratch)
+    layout = layout_of(result)
+    thread = _scattered(e, layout, shape, element)
+    address = e.b.add(base, thread)
+    known: dict[int, Value] = {}
+    for offset in layout.register_offsets:
+        if offset not in known:
+            known[offset] = load_shared(e, element, 1, address, scratch + widened(offset, part, shape) * element.bytes)[
+                0
+            ]
+    return [known[offset] for offset in layout.register_offsets]
+
+
+def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], element: Element) -> Value:
+    """The thread's byte offset in the whole tile.
+
+    The part's bases must not share bits between threads and registers.
+    """
+    part = layout.shape
+    if not Positions(e, layout).additive:
+        raise Unsupported("slice-layout", "a slice whose layout mixes thread and register bits has no lowering")
+    lanes = tuple(widened(image, part, shape) * element.bytes for image in layout.lanes)
+    warps = tuple(widened(image, part, shape) * element.bytes for image in layout.warps)
+    return e.linear(lanes, warps)
+
+
+def emit_insert_slice(e: KernelEmitter, op: TableOperation) -> None:
+    """The destination is written to shared memory, the slice over it, and the whole is read back."""
+    if op.cut_bits:
+        e.set(op.result, insert_in_parts(e, op))
+        return
+    layout, element = layout_of(op.result), e.element(op.result)
+    scratch = number_of(op, "scratch_offset")
+    placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
+    if "sync_before" in op.attributes:
+        e.barrier()
+    store_registers(e, shared_access(layout, placement), element, e.packed_as(op.destination, layout), scratch)
+    e.barrier()
+    part = layout_of(op.source)
+    start = e.b.mul(slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
+    address = e.b.add(e.b.add(start, e.shared_base), _scattered(e, part, layout.shape, element))
+    holder = holder_of(e, part.free_bits("lane"), part.free_bits("warp"))
+    for offset, value in dict(zip(part.register_offsets, e.registers(op.source))).items():
+        place = scratch + widened(offset, part.shape, layout.shape) * element.bytes
+        store_shared(e, element, [value], address, place, holder)
+    e.barrier()
+    access = shared_access(layout, placement)
+    loaded = load_registers(e, access, element, scratch)
+    e.values[op.result] = [loaded[number] for number in access.register_source]
+
+
+# ---- elements of another width -------------------------------------------------------------------
+def emit_reinterpret(e: KernelEmitter, op: TableOperation) -> None:
+    """Bytes of a 1-D tile as elements of another width: the narrow elements of a wide one are in one thread."""
+    source, target = e.element(op.source), e.element(op.result)
+    narrow, wide = value_bits(source), value_bits(target)
+    registers = e.registers(op.source)
+    if narrow == wide:
+        e.set(op.result, [_recast(e, source, target, register) for register in registers])
+    elif narrow < wide:
+        ratio = wide // narrow
+        groups = [registers[i : i + ratio] for i in range(0, len(registers), ratio)]
+        e.set(op.result, [_joined(e, source, target, narrow, group) for group in groups])
+    else:
+        ratio = narrow // wide
+        e.set(op.result, [_part(e, source, target, wide, register, i) for register in registers for i in range(ratio)])
+
+
+def _as_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
+    type = integer(element.bits)
+    return e.b.cast("zext", value, type, I1) if element.type == I1 else e.b.bitcast(value, type, element.type)
+
+
+def _recast(e: KernelEmitter, source: Element, target: Element, value: Value) -> Value:
+    return e.b.bitcast(value, target.type, source.type)
+
+
+def _joined(e: KernelEmitter, source: Element, target: Element, bits: int, values: list[Value]) -> Value:
+    b, narrow, type = e.b, integer(source.bits), integer(target.bits)
+    word: Value = 0
+    for position, value in enumerate(values):
+        part = _as_integer(e, source, value)
+        wide = part if narrow == type else b.cast("zext", part, type, narrow)
+        word = b.or_(word, b.shift(wide, bits * position, type), type)
+    return b.bitcast(word, target.type, type)
+
+
+def _part(e: KernelEmitter, source: Element, target: Element, bits: int, value: Value, position: int) -> Value:
+    b, wide, type = e.b, integer(source.bits), integer(target.bits)
+    shifted = b.shift(_as_integer(e, source, value), -bits * position, wide)
+    narrow = shifted if wide == type else b.cast("trunc", shifted, type, wide)
+    if bits < target.bits:
+        narrow = b.binary("and", narrow, (1 << bits) - 1, type)
+    return b.compare("ne", narrow, 0, type) if target.type == I1 else b.bitcast(narrow, target.type, type)
+
+
+HANDLERS: dict[str, Handler] = {
+    "arith.constant": emit_constant,
+    "nv_tileas.make_range": emit_range,
+    "nv_tileas.splat": emit_splat,
+    "nv_tileas.broadcast": emit_broadcast,
+    "nv_tileas.view": emit_view,
+    "nv_tileas.permute": emit_permute,
+    "nv_tileas.cat": emit_cat,
+    "nv_tileas.extract_slice": emit_extract_slice,
+    "nv_tileas.insert_slice": emit_insert_slice,
+    "nv_tileas.reinterpret": emit_reinterpret,
+}

@@ -1,0 +1,281 @@
+"""Where the operations of one function go: the blocks, the prologue, constants, and what is known already.
+
+A value is a Python int (a known integer, whose type is that of its place) or an SSA value. A value without effects is
+reused where an equal one was computed before in an enclosing block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
+from ....core.errors import InternalError
+from ....ir.casting import expect
+from ....ir.dialects.fast_xdsl import append, create, move_operations, number, segments
+from ...common.llvm_types import GENERIC, I1, pointer
+
+Value = int | SSAValue
+Kind = TypeVar("Kind", bound=Attribute)
+Way = TypeVar("Way")
+Edge = tuple[Sequence[Value], Block]
+
+# What stands for a value that is computed: the operation's class, operands, type and properties.
+Entry = tuple[object, ...]
+
+
+class ThreadCode:
+    """Operations of one function body: the entry block's first part is the prologue, which dominates everything."""
+
+    def __init__(self):
+        self.region = Region()
+        self.prologue, body = Block(), Block()
+        self.region.add_block(self.prologue)
+        self.block = body
+        self._blocks: list[Block] = [body]
+        # The values that the prologue has, those that the code at hand may use, and what its scope has added to them.
+        self._common: dict[Entry, Any] = {}
+        self._appended: dict[Block, dict[Entry, Any]] = {}  # what code that was put into a finished block has there
+        self._known: dict[Entry, Any] = {}
+        self._added: list[Entry] = []
+        self._constants: dict[tuple[object, int], SSAValue[Any]] = {}
+        # The attributes of every operation that is made: its debug location.
+        self.attributes: dict[str, Attribute] = {}
+
+    def finish(self) -> Region:
+        """The body as a region; the builder is not used any more."""
+        first, *others = self._blocks
+        move_operations(first, self.prologue)
+        for block in others:
+            self.region.add_block(block)
+        for known in (self._common, self._known, self._added, self._appended):
+            known.clear()  # keys know this builder, which would be left to the collector
+        return self.region
+
+    # ---- operations --------------------------------------------------------------------------------
+    def operation(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        types: tuple[Attribute, ...] = (),
+        properties: dict[str, Attribute] | None = None,
+        successors: Sequence[Block] = (),
+    ) -> Operation:
+        """Append an operation to the current block."""
+        op = create(kind, operands, types, properties, self.attributes.copy(), successors)
+        append(self.block, op)
+        return op
+
+    def value(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type: Kind,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue[Kind]:
+        """The result of a new operation."""
+        results: Sequence[SSAValue[Any]] = self.operation(kind, operands, (type,), properties).results
+        (result,) = results
+        return result
+
+    def pure(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type: Kind,
+        properties: dict[str, Attribute] | None = None,
+        key: object = None,
+    ) -> SSAValue[Kind]:
+        """``value``, reused where an equal one is known; ``key`` stands for the properties."""
+        # By identity: hashing an attribute costs more than making the operation.
+        entry: Entry
+        if len(operands) == 2:
+            left, right = operands
+            entry = (kind, id(type), key, id(left), id(right))
+        else:
+            entry = (kind, id(type), key, *map(id, operands))
+        if (known := self._common.get(entry)) is not None or (known := self._known.get(entry)) is not None:
+            return known
+        op = create(kind, operands, (type,), properties, self.attributes.copy())
+        append(self.block, op)
+        results: Sequence[SSAValue[Any]] = op.results
+        [result] = results
+        self._known[entry] = result
+        self._added.append(entry)
+        return result
+
+    def reused(self, key: Entry, make: Callable[[], Way]) -> Way:
+        """What ``make`` computes by several operations without effects, reused like the value of one; ``key`` stands for it."""
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = make()
+            self._added.append(key)
+        return known
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Values computed inside are not reused outside: the code inside need not dominate what follows."""
+        outside, self._added = self._added, []
+        yield
+        for entry in self._added:
+            del self._known[entry]
+        self._added = outside
+
+    @contextmanager
+    def in_prologue(self) -> Iterator[None]:
+        """Code that depends on the thread only is written once, at the start of the function."""
+        with self._inside(self.prologue, self._common):
+            yield
+
+    @contextmanager
+    def at_end_of(self, block: Block) -> Iterator[None]:
+        """Code without effects is written in front of the branch that ends a finished block."""
+        last = expect(Operation, block.last_op)
+        last.detach()
+        with self._inside(block, self._appended.setdefault(block, {})):
+            yield
+        append(block, last)
+
+    @contextmanager
+    def _inside(self, block: Block, known: dict[Entry, Any]) -> Iterator[None]:
+        kept = self.block, self._known, self._added, self.attributes
+        self.block, self._known, self._added, self.attributes = block, known, [], {}
+        yield
+        self.block, self._known, self._added, self.attributes = kept
+
+    # ---- constants ---------------------------------------------------------------------------------
+    def of(self, value: Value, type: Attribute) -> SSAValue:
+        """A value as an operand: a known integer becomes a constant of ``type``."""
+        return self.constant(value, type) if isinstance(value, int) else value
+
+    def constant(self, value: int, type: Attribute) -> SSAValue:
+        """An integer."""
+        if (known := self._constants.get((value, id(type)))) is None:
+            known = self._once(llvm.ConstantOp, type, value, {"value": number(value, type)})
+        return known
+
+    def float_constant(self, value: float, type: Attribute) -> SSAValue:
+        """A floating-point number of ``type``, which must be exact in it, and no NaN."""
+        return self._once(llvm.ConstantOp, type, repr(float(value)), {"value": _float(value, type)})
+
+    def undefined(self, type: Kind) -> SSAValue[Kind]:
+        """Any value."""
+        return self._once(llvm.UndefOp, type, "undef", {})
+
+    def null(self, type: Attribute) -> SSAValue:
+        """The null pointer, or zero of an aggregate."""
+        return self._once(llvm.ZeroOp, type, "zero", {})
+
+    def address_of(self, symbol: str, space: int = GENERIC) -> SSAValue:
+        """The address of a global or function."""
+        return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", {"global_name": SymbolRefAttr(symbol)})
+
+    def _once(self, kind: type[Operation], type: Kind, key: object, properties: dict[str, Attribute]) -> SSAValue[Kind]:
+        """A value of the entry block that has no operands, the same for equal ones."""
+        if (known := self._constants.get((key, id(type)))) is None:
+            op = create(kind, (), (type,), properties)
+            append(self.prologue, op)
+            results: Sequence[SSAValue[Any]] = op.results
+            [known] = results
+            self._constants[key, id(type)] = known
+        return known
+
+    # ---- blocks ------------------------------------------------------------------------------------
+    def label(self) -> Block:
+        """A block to be started later."""
+        return Block()
+
+    def start(self, block: Block) -> None:
+        """What follows stands in ``block``."""
+        self._blocks.append(block)
+        self.block = block
+
+    def branch(self, block: Block) -> None:
+        self.operation(llvm.BrOp, (), successors=(block,))
+
+    def branch_if(self, condition: Value, then: Block, otherwise: Block) -> None:
+        sizes = {"operandSegmentSizes": segments(1, 0, 0)}
+        self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
+
+    def arguments(self, types: Sequence[Attribute]) -> Sequence[SSAValue]:
+        """New arguments of the current block, to be given by every branch to it (``give``)."""
+        block = self.block
+        first = len(block._args)
+        made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
+        block._args = (*block._args, *made)
+        return made
+
+    def give(self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block) -> None:
+        """The arguments that ``target`` gets from the branch that ends ``source``."""
+        last = source.last_op
+        given = [self.of(value, type) for value, type in zip(values, types)]
+        if isinstance(last, llvm.BrOp):
+            last.operands = [*last.operands, *given]
+            return
+        last = expect(llvm.CondBrOp, last)
+        condition, *others = last.operands
+        taken = len(last.then_arguments)
+        then, otherwise = others[:taken], others[taken:]
+        then += given if last.then_block is target else []
+        otherwise += given if last.else_block is target else []
+        last.operands = [condition, *then, *otherwise]
+        last.properties["operandSegmentSizes"] = segments(1, len(then), len(otherwise))
+
+    def phis(self, types: Sequence[Attribute], edges: Sequence[Edge]) -> list[Value]:
+        """The values at the current block, which is reached by ``edges``, each with its values and where it comes from."""
+        if len(edges) == 1:
+            return list(edges[0][0])
+        columns = list(zip(*(values for values, _ in edges))) if types else []
+        varying = [index for index, column in enumerate(columns) if not _is_one_integer(column)]
+        kinds = [types[index] for index in varying]
+        result = [column[0] for column in columns]
+        for index, argument in zip(varying, self.arguments(kinds)):
+            result[index] = argument
+        for values, source in edges:
+            self.give([values[index] for index in varying], kinds, source, self.block)
+        return result
+
+    def either(
+        self, condition: Value, then: Callable[[], Way], otherwise: Callable[[], Way]
+    ) -> list[tuple[Way, Block]]:
+        """Two ways through the code, of which a condition takes one: what each gave and the block that it ended in; the
+        current block follows both.
+        """
+        labels, merge = (self.label(), self.label()), self.label()
+        self.branch_if(condition, *labels)
+        ends = []
+        for label, way in zip(labels, (then, otherwise)):
+            self.start(label)
+            with self.scope():
+                ends.append((way(), self.block))
+            self.branch(merge)
+        self.start(merge)
+        return ends
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """Code that runs only where a condition holds."""
+        inside, done = self.label(), self.label()
+        self.branch_if(condition, inside, done)
+        self.start(inside)
+        with self.scope():
+            yield
+            self.branch(done)
+        self.start(done)
+
+    def return_(self) -> None:
+        self.operation(llvm.ReturnOp, ())
+
+
+def _float(value: float, type: Attribute) -> Attribute:
+    if isinstance(type, AnyFloat):
+        return FloatAttr(value, type)
+    raise InternalError("float-constant", f"{type} is no type of floating-point numbers")
+
+
+def _is_one_integer(column: Sequence[Value]) -> bool:
+    first = column[0]
+    return isinstance(first, int) and all(isinstance(value, int) and value == first for value in column)

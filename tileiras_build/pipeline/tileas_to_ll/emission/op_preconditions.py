@@ -1,0 +1,101 @@
+"""What an operation must satisfy before it becomes thread code: one row for each kind.
+
+A fault here is one of an earlier pass; found late, it would be wrong code or an error without the operation's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.ir import Operation
+
+from ....core.errors import InternalError
+from ....ir.casting import number_of, string_of
+from ....ir.dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
+from ....ir.dialects.op_definition import TableOperation
+from ....target.targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, MmaAtom, Target, TensorMemoryAtom, WarpgroupAtom
+from ..type_converter import LLVMTypeConverter
+from .analyze_buffers import Buffers
+
+# A row takes the class of its operation.
+Check = Callable[[Any, Buffers, Target], None]
+
+
+def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
+    """Raise InternalError[copy-buffer, copy-shape, atom-unknown, wait-pending, cast-survives]."""
+    if (check := CHECKS.get(op.name)) is not None:
+        check(op, buffers, target)
+
+
+def _check_load(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    if op.buffer not in buffers.places:
+        raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no place in shared memory")
+    given = tuple(op.layout.shape) if "layout" in op.attributes else op.view.type.tile
+    _check_shapes(op, given, tuple(op.buffer.type.placement.data.shape))
+
+
+def _check_store(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    _check_copy(op, buffers, target)
+    _check_shapes(op, tuple(op.view.type.tile), tuple(op.placement.shape))
+
+
+def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    if wanted != given:
+        raise InternalError("copy-shape", f"{op.name} copies a tile of shape {given} to a buffer of shape {wanted}")
+
+
+def _check_atom(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    _check_known(op, "atom", _atoms(target), target)
+
+
+def _check_copy(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    _check_known(op, "copy_atom", {LD_SHARED, ST_SHARED, *target.copy_atoms}, target)
+
+
+def _check_known(op: TableOperation, key: str, known: Collection[str], target: Target) -> None:
+    if key in op.attributes and (atom := string_of(op, key)) not in known:
+        raise InternalError("atom-unknown", f"{op.name} asks for {atom}, which {target.name} does not have")
+
+
+@cache
+def _atoms(target: Target) -> frozenset[str]:
+    """The matrix instructions of a GPU."""
+    rows: tuple[MmaAtom | WarpgroupAtom | TensorMemoryAtom, ...] = (
+        *target.all_mma_atoms,
+        *WARPGROUP_ATOMS,
+        *TENSOR_MEMORY_ATOMS,
+    )
+    return frozenset(row.name for row in rows if target.has(row.capability))
+
+
+def _check_wait(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    pending = number_of(op, "pending", 0)
+    rings = [buffer.type.stages.data for buffer in buffers.places if hasattr(buffer.type, "stages")]
+    if pending < 0 or (rings and pending >= max(rings) * buffers.steps):
+        raise InternalError(
+            "wait-pending", f"{op.name} leaves {pending} groups pending, more than any buffer has stages"
+        )
+
+
+def _check_cast(op: Operation, buffers: Buffers, target: Target) -> None:
+    converter = LLVMTypeConverter()
+    before, after = ([converter.convert(value.type) for value in values] for values in (op.operands, op.results))
+    if before != after:
+        types = [", ".join(str(value.type) for value in values) for values in (op.operands, op.results)]
+        raise InternalError("cast-survives", f"a cast from {types[0]} to {types[1]} remains after the conversion")
+
+
+CHECKS: dict[str, Check] = {
+    "nv_tileas.async_tiled_load": _check_load,
+    "nv_tileas.async.tiled_tma_load": _check_load,
+    "nv_tileas.async.tiled_tma_store": _check_store,
+    "nv_tileas.local_load": _check_copy,
+    "nv_tileas.dot": _check_atom,
+    "nv_tileas.async.dot": _check_atom,
+    "nv_tileas.async.umma": _check_atom,
+    "nv_tileas.async_wait": _check_wait,
+    UnrealizedConversionCastOp.name: _check_cast,
+}

@@ -1,0 +1,77 @@
+"""Where thread code comes from in the source, as attributes that convert-debuginfo-to-llvm reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ....ir.dialects.cuda_tile.location import LOC, location_attr
+from ....ir.dialects.debuginfo.attrs import DIExpression
+from ....ir.dialects.debuginfo.ops import ValueOp, VariableAttr
+from ...job import Job
+from ..debug.debug_info import SCOPE, debug_type, mode_of, nested_region, positions, region_start
+
+if TYPE_CHECKING:
+    from .kernel_emitter import KernelEmitter
+
+
+class Places:
+    """The places of a kernel's operations; nothing unless lines were asked for and the kernel's own place is known."""
+
+    def __init__(self, job: Job):
+        self.mode = mode_of(job)
+        self._function: Attribute | None = None
+        self._attributes: dict[tuple[Attribute | None, Region | None], dict[str, Attribute]] = {}
+        self._latest: Attribute | None = None  # of the operations that have one
+
+    def start_function(self, op: Operation) -> None:
+        """The operations that follow are in the kernel ``op``."""
+        location = location_attr(op) if self.mode.locations else None
+        around = list(positions(location))[-1:] if location is not None else []
+        self._function = location if around and around[0].file else None
+        self._attributes, self._latest = {}, None
+
+    def function_attributes(self) -> dict[str, Attribute]:
+        """The kernel's own place."""
+        return {} if self._function is None else {LOC: self._function}
+
+    def attributes(self, op: Operation) -> dict[str, Attribute]:
+        """The place of what an operation becomes."""
+        if self._function is None:
+            return {}
+        # What a pass added belongs to the code that it was added behind.
+        if LOC in op.attributes or self._latest is None:
+            self._latest = location_attr(op)
+        key = self._latest, nested_region(op) if self.mode.variables else None
+        if key not in self._attributes:
+            self._attributes[key] = _place(*key)
+        return self._attributes[key]
+
+    def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
+        """Describe the kernel's parameters as variables."""
+        if self._function is None or not self.mode.variables:
+            return
+        with e.b.in_prologue():
+            e.b.attributes = {LOC: self._function}
+            for number, argument in enumerate(arguments, 1):
+                type = debug_type(_source_type(argument))
+                variable = VariableAttr.of(name=f"arg{number - 1}", arg=number, type=type)
+                e.b.operation(
+                    ValueOp,
+                    (e.b.computed(e.scalar(argument)),),
+                    (),
+                    {"variable": variable, "expression": DIExpression(())},
+                )
+
+
+def _place(location: Attribute | None, region: Region | None) -> dict[str, Attribute]:
+    found = {LOC: location, SCOPE: region_start(region) if region is not None else None}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _source_type(argument: SSAValue) -> Attribute:
+    """The type that an argument had before its function was converted."""
+    casts = (use.operation for use in argument.uses if isinstance(use.operation, UnrealizedConversionCastOp))
+    return next((cast.results[0].type for cast in casts), argument.type)

@@ -1,0 +1,81 @@
+"""Tiles of 4-bit elements in global memory, where two share a byte, the even one in its lower half.
+
+A thread that has both halves of a byte moves them at once. Where it has one (a stride that may be odd, a tile of one
+element along the packed dimension) it reads the byte and takes its half out, and writes by clearing and setting bits
+of the word around it: another thread, or another tile program, may be writing the other half.
+Source: Tile IR 13.3, ``tensor_view``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.ir import SSAValue
+
+from ....ir.dialects.nvvm.memory_access import ReductionOp
+from ...common.llvm_element_types import ELEMENTS
+from ...common.llvm_types import GLOBAL, I8, I32, I64, pointer
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import KernelEmitter
+from .vector_access import Modifiers, load_vector, predicate, store_vector
+
+if TYPE_CHECKING:
+    from .global_memory import TileAddresses
+
+BYTE = ELEMENTS["i8"]
+HALF = 15
+# A reduction has no weak form.
+RELAXED = {"semantics": "relaxed", "scope": "gpu"}
+
+
+def load_packed(
+    e: KernelEmitter,
+    addresses: TileAddresses,
+    first: int,
+    count: int,
+    mask: Value | None,
+    fill: int,
+    modifiers: Modifiers,
+) -> list[Value]:
+    """The ``count`` elements that start with register ``first``, each in the lower half of an i8."""
+    b, (address, half) = e.b, addresses.packed_address(first)
+    bytes = load_vector(e, BYTE, max(count // 2, 1), address, 0, mask, fill | fill << 4, modifiers)
+    if count == 1:
+        return [b.binary("and", b.binary("lshr", bytes[0], half, I8), HALF, I8)]
+    halves = [(b.binary("and", byte, HALF, I8), b.binary("lshr", byte, 4, I8)) for byte in bytes]
+    return [half for pair in halves for half in pair]
+
+
+def store_packed(
+    e: KernelEmitter,
+    addresses: TileAddresses,
+    first: int,
+    values: Sequence[Value],
+    mask: Value | None,
+    modifiers: Modifiers,
+) -> None:
+    """Store the elements that start with register ``first``."""
+    b, (address, half) = e.b, addresses.packed_address(first)
+    if len(values) == 1:
+        return _store_half(e, values[0], address, half, mask, modifiers)
+    pairs = zip(values[::2], values[1::2])
+    bytes = [b.or_(b.and_(low, HALF, I8), b.binary("shl", high, 4, I8), I8) for low, high in pairs]
+    return store_vector(e, BYTE, bytes, address, 0, mask, modifiers)
+
+
+def _store_half(
+    e: KernelEmitter, value: Value, address: SSAValue, half: Value, mask: Value | None, modifiers: Modifiers
+) -> None:
+    """Two reductions on the aligned word: atomic ones, since its other bits belong to others (PTX ISA 9.0, red)."""
+    b = e.b
+    place = b.cast("ptrtoint", address, I64)
+    word = b.cast("inttoptr", b.binary("and", place, -4, I64), pointer(GLOBAL))
+    byte = b.binary("and", b.cast("trunc", place, I32), 3, I32)
+    shift = b.add(b.mul(byte, 8), b.cast("zext", half, I32, I8))
+    bits = b.cast("zext", b.and_(value, HALF, I8), I32, I8)
+    kept = b.xor(b.binary("shl", HALF, shift, I32), -1)
+    for operation, operand in (("and.b32", kept), ("or.b32", b.binary("shl", bits, shift, I32))):
+        b.issue(
+            ReductionOp, word, operand, predicate(e, mask), type=None, operation=operation, **{**RELAXED, **modifiers}
+        )

@@ -1,0 +1,35 @@
+"""Accesses of a tile that are written where its elements are used, one after the other, and not where it is loaded.
+
+A row that is multiplied by another one, and stored, then need not have all of that in registers at once. ptxas moves no load
+over a store: each access is written in front of the use of the one before, so that it is under way meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from ...analysis.live_across_reduction import UNDER_WAY
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import KernelEmitter, Late, LateValue
+
+
+class LateLoads:
+    """The accesses of one tile, in the order in which their elements are used."""
+
+    def __init__(self, e: KernelEmitter):
+        self.b = e.b
+        self.accesses: list[Late] = []
+
+    def add(self, load: Callable[[], list[Value]], count: int) -> list[LateValue]:
+        """One access of so many elements, behind all others."""
+        used = Late(partial(self._use, len(self.accesses)))
+        self.accesses.append(Late(load))
+        return [LateValue(used, position) for position in range(count)]
+
+    def _use(self, number: int) -> list[Value]:
+        first, *others = self.accesses[number : number + UNDER_WAY]
+        values = first.all(self.b)
+        for other in others:
+            other.all(self.b)
+        return values

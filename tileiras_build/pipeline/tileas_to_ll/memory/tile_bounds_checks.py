@@ -1,0 +1,80 @@
+"""Indices of tiles as a thread computes them: a tile whose index is not one of its tensor's is outside of it.
+
+Indices are unsigned: one below zero is far past the end. What is asked of an index its access says (``index_checks``).
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+
+from xdsl.dialects import llvm
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....ir.casting import expect, numbers_of
+from ....ir.dialects.nvvm.llvm_intrinsics import UMinOp
+from ....ir.dialects.op_definition import TableOperation
+from ...analysis.integer_ranges import Check
+from ..emission.function_builder import Value
+from ..emission.instruction_builder import Builder
+from ..emission.kernel_emitter import KernelEmitter
+from .views import TiledView
+
+BRANCHES = (llvm.BrOp, llvm.CondBrOp)
+
+
+def early(b: Builder, *operands: Value) -> AbstractContextManager[None]:
+    """Where to write what is computed of these values, in front of the loops that do not change them.
+
+    That is the start of the function, or the end of the block in which all that are not known there are computed: a block
+    that the code at hand is reached through. ptxas leaves in a loop what the PTX has there.
+    """
+    blocks = {_block(operand) for operand in operands if not isinstance(operand, int)} - {b.prologue}
+    if not blocks:
+        return b.in_prologue()
+    [block, *others] = blocks
+    return nullcontext() if others or not isinstance(block.last_op, BRANCHES) else b.at_end_of(block)
+
+
+def _block(value: SSAValue) -> Block:
+    return value.owner if isinstance(value.owner, Block) else expect(Block, value.owner.parent)
+
+
+class TileIndices:
+    """The indices of the tile that an operation accesses, as integers of ``type``."""
+
+    def __init__(self, e: KernelEmitter, op: TableOperation, view: TiledView, type: Attribute):
+        self.e, self.view, self.type = e, view, type
+        known = "index_checks" in op.attributes
+        self.checks = numbers_of(op, "index_checks") if known else (Check.ANY,) * len(op.coords)
+
+    def start(self, dim: int, index: Value) -> Value:
+        """The first element of the tile along a dimension, or that of the first tile outside of the tensor for one that is."""
+        b, step = self.e.b, self.view.type.steps[dim]
+        if self.checks[dim] != Check.ANY:
+            return b.mul(index, step, self.type)
+        with early(b, index, self._extent(dim)):
+            return b.mul(self._at_most(index, self._count(dim)), step, self.type)
+
+    def is_inside(self, dim: int, index: Value) -> Value | None:
+        """Whether the tile is one of the tensor's along a dimension; None where it always is."""
+        if self.checks[dim] == Check.NONE:
+            return None
+        with early(self.e.b, index, self._extent(dim)):
+            return self.e.b.compare("ult", index, self._count(dim), self.type)
+
+    def _at_most(self, index: Value, count: Value) -> Value:
+        if isinstance(index, int) and isinstance(count, int):
+            return min(index, count) if index >= 0 else count
+        b = self.e.b
+        return b.issue(UMinOp, b.of(index, self.type), b.of(count, self.type), type=self.type)
+
+    def _extent(self, dim: int) -> Value:
+        return self.view.memory.sizes[self.view.type.dim_map[dim]]
+
+    def _count(self, dim: int) -> Value:
+        """How many tiles begin inside of the tensor."""
+        b, step = self.e.b, self.view.type.steps[dim]
+        size = self.view.memory.size(self.e, self.view.type.dim_map[dim], self.type)
+        if isinstance(size, int):
+            return -(-size // step)
+        return size if step == 1 else b.binary("udiv", b.add(size, step - 1, self.type), step, self.type)

@@ -1,0 +1,337 @@
+"""Matrix products: mma.sync on fragments, or fused multiply-adds on any layout.
+
+``atom`` of the operation names the row of ``targets.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands
+shorter than the atom are held repeated (rows and columns: the copies compute copies) or masked to zero (along k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....core.errors import InternalError
+from ....ir.casting import string_of, tile_type, typed
+from ....ir.dialects.cute_nvgpu.atoms import mma_of
+from ....ir.dialects.nvvm import llvm_intrinsics
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
+from ....target.targets import MmaAtom
+from ...analysis.chunked_tile_slices import unit_of
+from ...analysis.mma_atom_selection import atom_named, operand_signs, tiling_of
+from ...analysis.scratch_memory_sizes import aligned, tile_bytes
+from ...common.llvm_element_types import ELEMENTS, Element, element_of
+from ...common.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
+from ..arith.float_conversions import convert_float
+from ..data_movement.chunked_slices import store_along
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of, taken
+from ..memory.shared_memory import load_shared, pack_scales, pack_word, store_registers
+
+VECTOR_BYTES = 16
+FP4_BITS, FP4_PADDING = 4, 2
+HALVES = vector(2, HALF)
+# The values of an atom's operands, as targets.py spells them.
+VALUE_TYPES: dict[str, Attribute] = {"i32": I32, "float": FLOAT, "double": DOUBLE, "<2 x half>": HALVES}
+
+MultiplyAdd = Callable[[Value, Value, Value], Value]
+
+
+def emit_dot(e: KernelEmitter, op: TableOperation) -> None:
+    if "atom" in op.attributes:
+        return _emit_mma(e, op)
+    _emit_multiply_add(e, op)
+
+
+# ---- mma.sync ------------------------------------------------------------------------------------
+def _emit_mma(e: KernelEmitter, op: TableOperation) -> None:
+    atom = atom_named(e.target, string_of(op, "atom"))
+    tiling = tiling_of(op, atom)
+    a_words = _operand_words(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
+    b_words = _operand_words(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
+    accumulators = _accumulators(e, op, tiling)
+    scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
+    is_packed, types = VALUE_TYPES[atom.c_value] == HALVES, [VALUE_TYPES[atom.c_value]] * atom.c_registers
+    product, kind = mma_of(atom, *operand_signs(op))
+    overflow = "wrapped" if atom.a_type == "i8" else None
+    for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
+        operands = [a_words(a), b_words(b), _c_values(e, is_packed, [accumulators[register] for register in c])]
+        if scales is not None:
+            operands.append(scales.operands(*tile))
+        result = e.b.issue_several(product, *operands, types=types, atom=kind, overflow=overflow)
+        for register, value in zip(c, _c_scalars(e, is_packed, result)):
+            accumulators[register] = value
+    _set_result(e, op, tiling, accumulators)
+
+
+class _Scales:
+    """The scales of a product's operands in the registers of their threads."""
+
+    def __init__(self, e: KernelEmitter, op: TableOperation, atom: MmaAtom, tiling: MmaTiling):
+        self.e, self.atom = e, atom
+        self.sides = [
+            (value, tiling.scales(operand, atom.scale_block))
+            for value, operand in ((op.lhs_scale, "A"), (op.rhs_scale, "B"))
+        ]
+        self.held = [
+            e.packed_as(value, _restricted(scales.layout, tuple(value.type.get_shape())))
+            for value, scales in self.sides
+        ]
+
+    def operands(self, batch: int, k_tile: int, m_tile: int, n_tile: int) -> list[Value]:
+        """The word, the byte in it and the thread that has it, for A and for B."""
+        first = k_tile * self.atom.k // self.atom.scale_block
+        constant = self.e.b.constant
+        result: list[Value] = []
+        for (value, scales), registers, tile in zip(self.sides, self.held, (m_tile, n_tile)):
+            members, byte, thread = scales.registers(tile, first, batch)
+            word = pack_scales(self.e, element_of(value.type), [registers[register] for register in members])
+            result += [word, constant(byte, I16), constant(thread, I16)]
+        return result
+
+
+def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
+    """The layout of the tile itself within the padded one: bits beyond its extent repeat."""
+    for dim, size in enumerate(shape):
+        if layout.shape[dim] != size:
+            layout = layout.resize(dim, size)
+    return layout
+
+
+def _operand_words(
+    e: KernelEmitter, value: SSAValue, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
+) -> Callable[[range], list[Value]]:
+    """A function from the registers of an atom's operand to its words, each of ``type``."""
+    shape = tuple(tile_type(value).get_shape())
+    element = element_of(value.type)
+    k_dim = len(shape) - 1 if k_from_end == 0 else len(shape) - 2
+    registers: Sequence[Packed]
+    if layout.shape[k_dim] != shape[k_dim]:
+        registers = _masked(e, value, layout, shape, k_dim, element)
+    else:
+        registers = e.packed_as(value, _restricted(layout, shape))
+    per_word = max(1, 32 // element.bits)
+
+    def words(members: range) -> list[Value]:
+        if element.bits >= 32:
+            return [e.b.bitcast(taken(e.b, registers[register]), type, element.type) for register in members]
+        groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
+        packed = [pack_word(e, element, [registers[r] for r in group]) for group in groups]
+        return [e.b.bitcast(word, type) for word in _narrowed(e, element, packed, tiling)]
+
+    return words
+
+
+def _narrowed(e: KernelEmitter, element: Element, words: list[Value], tiling: MmaTiling) -> list[Value]:
+    """fp4 as instructions read it: two to a byte, or in the middle of one (PTX ISA 9.0, section 9.7.14.5.12).
+
+    Two words of four neighbors along k become one with the elements of the second between those of the first: A and B
+    have them in the same order, and all have one scale.
+    """
+    if element.per_byte == 1:
+        return words
+    if tiling.atom.element_bits == 8:
+        return [e.b.shift(word, FP4_PADDING) for word in words]
+    return [e.b.or_(low, e.b.shift(high, FP4_BITS)) for low, high in zip(words[::2], words[1::2])]
+
+
+def _masked(
+    e: KernelEmitter, value: SSAValue, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
+) -> list[Value]:
+    """Registers of the padded operand: zero where the position along k is past the tile."""
+    registers = e.registers_as(value, _restricted(layout, shape))
+    unit = 1
+    for size in layout.shape[k_dim + 1 :]:
+        unit *= size
+    beyond = (layout.shape[k_dim] - shape[k_dim]) * unit
+    thread_mask = sum(1 << bit for bit, image in enumerate((*layout.lanes, *layout.warps)) if image & beyond)
+    inside = None
+    if thread_mask:
+        with e.b.in_prologue():
+            inside = e.b.compare("eq", e.b.and_(e.thread, thread_mask), 0)
+    result = []
+    for register, offset in enumerate(layout.register_offsets):
+        if offset & beyond:
+            result.append(e.zero(element))
+        elif inside is None:
+            result.append(registers[register])
+        else:
+            result.append(e.b.select(inside, registers[register], e.zero(element), element.type))
+    return result
+
+
+def _accumulators(e: KernelEmitter, op: TableOperation, tiling: MmaTiling) -> list[Value]:
+    wanted = _restricted(tiling.c, tuple(op.acc.type.get_shape()))
+    return list(e.registers_as(op.acc, wanted))
+
+
+def _c_values(e: KernelEmitter, is_packed: bool, scalars: list[Value]) -> list[Value]:
+    """The accumulator operands: pairs of halves for f16 accumulation."""
+    if not is_packed:
+        return scalars
+    return [e.b.vector(scalars[first : first + 2], HALVES) for first in range(0, len(scalars), 2)]
+
+
+def _c_scalars(e: KernelEmitter, is_packed: bool, values: Sequence[SSAValue]) -> Sequence[Value]:
+    if not is_packed:
+        return values
+    return [e.b.element(typed(value, VectorType), i) for value in values for i in range(2)]
+
+
+def _set_result(e: KernelEmitter, op: TableOperation, tiling: MmaTiling, accumulators: list[Value]) -> None:
+    held = _restricted(tiling.c, tuple(op.result.type.get_shape()))
+    names = held.register_permutation(layout_of(op.result))
+    if names is None:
+        raise InternalError("dot-layout", "the result of a matrix product does not have its atom's layout")
+    e.values[op.result] = [accumulators[name] for name in names]
+
+
+# ---- fused multiply-adds -------------------------------------------------------------------------
+def _emit_multiply_add(e: KernelEmitter, op: TableOperation) -> None:
+    """Both operands lie in shared memory, or one of their parts along k after the other; each thread walks along k for the
+    elements of the result that it holds.
+    """
+    layout, parts = layout_of(op.result), op.k_parts
+    starts = (op.scratch_offset, op.scratch_offset + aligned(tile_bytes(op.lhs) // parts))
+    multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, e.element(op.lhs), e.element(op.rhs))
+    registers: Sequence[Value] = list(e.registers_as(op.acc, layout))
+    for number in range(parts):
+        if number or "sync_before" in op.attributes:
+            e.barrier()
+        for value, dim, start in zip((op.lhs, op.rhs), (-1, -2), starts):
+            _store_part(e, value, dim, parts, number, start)
+        e.barrier()
+        left, right = starts
+        readers = [_Reader(e, op.lhs, layout, left, True, parts), _Reader(e, op.rhs, layout, right, False, parts)]
+        registers = _walk_along_k(e, op, readers, multiply, registers, parts)
+    e.values[op.result] = registers
+
+
+def _store_part(e: KernelEmitter, value: SSAValue, dim: int, parts: int, number: int, start: int) -> None:
+    """Write one of so many parts of an operand, cut along ``dim``; all of it in vectors where it is not cut."""
+    if parts > 1:
+        return store_along(e, value, dim, parts, number, start)
+    access = shared_access(layout_of(value), _place(e, value))
+    return store_registers(e, access, e.element(value), e.packed(value), start)
+
+
+# Steps along k that are written out in the loop's body: enough to hide a load behind the products of another.
+UNROLLED = 4
+
+
+def _walk_along_k(
+    e: KernelEmitter,
+    op: TableOperation,
+    readers: list[_Reader],
+    multiply: MultiplyAdd,
+    registers: Sequence[Value],
+    parts: int = 1,
+) -> Sequence[Value]:
+    """A loop over k with the accumulators as arguments; short products are written out."""
+    length = op.lhs.type.get_shape()[-1] // parts
+    if length <= UNROLLED:
+        return _steps(readers, multiply, registers, 0, length)
+    b, types = e.b, [I32, *[e.element(op.result).type] * len(registers)]
+    entry, body, after = b.block, b.label(), b.label()
+    b.branch(body)
+    b.start(body)
+    k, *accumulators = b.arguments(types)
+    with b.scope():
+        results = _steps(readers, multiply, accumulators, k, UNROLLED)
+        following = b.add(k, UNROLLED)
+        b.branch_if(b.compare("slt", following, length), body, after)
+    b.give([0, *registers], types, entry, body)
+    b.give([following, *results], types, body, body)
+    b.start(after)
+    return results
+
+
+def _steps(
+    readers: list[_Reader], multiply: MultiplyAdd, registers: Sequence[Value], k: Value, count: int
+) -> Sequence[Value]:
+    """``count`` positions along k from ``k`` on."""
+    for reader in readers:
+        reader.move_to(k)
+    for step in range(count):
+        known: dict[tuple, Value] = {}
+        following = []
+        for register, accumulator in enumerate(registers):
+            key = (*(reader.element(register, step) for reader in readers), accumulator)
+            if key not in known:
+                known[key] = multiply(*key)
+            following.append(known[key])
+        registers = following
+    return registers
+
+
+def _place(e: KernelEmitter, value: SSAValue) -> SharedLayout:
+    shape = tuple(tile_type(value).get_shape())
+    return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), e.element(value).bits)
+
+
+class _Reader:
+    """Loads the element of an operand in shared memory that a register of the result needs at position k."""
+
+    def __init__(
+        self, e: KernelEmitter, value: SSAValue, layout: LinearLayout, start: int, is_left: bool, parts: int = 1
+    ):
+        self.e, self.value_element, self.start = e, e.element(value), start
+        shape = list(tile_type(value).get_shape())
+        rank = len(shape)
+        shape[-1 if is_left else -2] //= parts
+        bytes = self.value_element.bytes
+        units = [bytes * unit_of(shape, dim) for dim in range(rank)]
+        self.k_unit = units[-1] if is_left else units[-2]
+        # Result dimensions: batch…, m, n. The left operand has no n, the right one no m.
+        self.units = [*units[:-2], units[-2], 0] if is_left else [*units[:-2], 0, units[-1]]
+        self.offsets = [self._offset(unpack(image, layout.shape)) for image in layout.register_offsets]
+        lanes = tuple(self._offset(unpack(image, layout.shape)) for image in layout.lanes)
+        warps = tuple(self._offset(unpack(image, layout.shape)) for image in layout.warps)
+        with e.b.in_prologue():
+            self.thread = e.b.add(e.linear(lanes, warps), e.shared_base)
+        # The right operand's rows are read in vectors where a thread holds neighbors.
+        self.vector = 1 if is_left else min(layout.contiguous(), VECTOR_BYTES // bytes)
+        self.known: dict[int, list[Value]] = {}
+
+    def _offset(self, coordinates: tuple[int, ...]) -> int:
+        return sum(coordinate * unit for coordinate, unit in zip(coordinates, self.units))
+
+    def move_to(self, k: Value) -> None:
+        """Read from position ``k`` on."""
+        self.base = self.e.b.add(self.thread, self.e.b.mul(k, self.k_unit))
+        self.known.clear()
+
+    def element(self, register: int, step: int) -> Value:
+        """The element for a register, ``step`` positions after ``k``."""
+        first = register - register % self.vector
+        place = self.start + self.offsets[first] + step * self.k_unit
+        if place not in self.known:
+            self.known[place] = load_shared(self.e, self.value_element, self.vector, self.base, place)
+        return self.known[place][register - first]
+
+
+def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
+    def rule(e: KernelEmitter, op: TableOperation, left: Element, right: Element) -> MultiplyAdd:
+        widen = [convert_float(e, element.name, name, "nearest_even") for element in (left, right)]
+        type = ELEMENTS[name].type
+        return lambda a, c, acc: e.b.issue(llvm_intrinsics.FMAOp, widen[0](a), widen[1](c), acc, type=type)
+
+    return rule
+
+
+def _integer_multiply(e: KernelEmitter, op: TableOperation, left: Element, right: Element) -> MultiplyAdd:
+    b = e.b
+    extend = ["sext" if signed else "zext" for signed in operand_signs(op)]
+
+    def multiply(a: Value, c: Value, acc: Value) -> Value:
+        x = b.cast(extend[0], a, I32, left.type)
+        y = b.cast(extend[1], c, I32, right.type)
+        return b.binary("add", acc, b.binary("mul", x, y, I32), I32)
+
+    return multiply
+
+
+MULTIPLY_ADD = {ELEMENTS[name].type: _float_multiply(name) for name in ("f16", "f32", "f64")} | {I32: _integer_multiply}
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.dot": emit_dot}

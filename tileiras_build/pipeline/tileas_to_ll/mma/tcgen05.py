@@ -1,0 +1,395 @@
+"""Products whose accumulators are in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
+
+The kernel has one allocation of columns. One thread issues the products: of the first warp, or of a warp that does nothing
+else; each warp that computes moves the 32 lanes of its number modulo 4. An address has the lane in its high and the column
+in its low 16 bits. Loads and stores of threads and the products of another are ordered by the barrier or mbarrier between
+them and a fence on either side of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager, nullcontext
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.casting import expect, given, number_of, numbers_of, type_of, typed
+from ....ir.dialects.cute.shared_layout_attr import SharedLayoutAttr
+from ....ir.dialects.cute_nvgpu.atoms import tensor_atom
+from ....ir.dialects.cute_nvgpu.ops import (
+    CopyToTensorMemoryOp,
+    LoadTensorMemoryOp,
+    ScaledTensorProductOp,
+    StoreTensorMemoryOp,
+    TensorProductOp,
+)
+from ....ir.dialects.nv_tileas.types import BufferType
+from ....ir.dialects.nvvm import tcgen05 as instructions
+from ....ir.dialects.nvvm.llvm_intrinsics import TrapOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import (
+    MatrixOperand,
+    ScaleColumns,
+    TensorMemoryTile,
+    TensorProduct,
+    matrix_operand,
+    shared_access,
+    tensor_memory_tile,
+)
+from ....ir.layouts.linear_layout import log2_exact
+from ....ir.layouts.matrix_descriptor import ADDRESS_MASK, PATTERN_LINES, UNIT_SHIFT, plain_descriptor
+from ....ir.layouts.tmem_layout import COLUMN_BITS, COPIED_WORDS, LANES, ROWS, WARPS, WORD_SCALES
+from ....target.targets import ELEMENT_BITS
+from ...analysis.mma_atom_selection import operand_signs, require_operands, tensor_memory_atom_of
+from ...common.llvm_element_types import Element
+from ...common.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, Packed, layout_of
+from ..memory.shared_memory import WORD, pack_scales, pack_words, store_shared
+from ..pipelines.cp_async import stage_address
+from ..pipelines.warp_partitions_and_mbarriers import (
+    arrive_of_warp,
+    barrier_in,
+    ctas_of,
+    empty_barrier,
+    is_pair,
+    leading,
+    stage_of,
+)
+
+LANE_SHIFT = 16
+WORD_BYTES = 4
+COLUMN_BYTES = LANES * WORD_BYTES  # of a column of scales, which all four warps' lanes have
+COPIED_MATRIX = plain_descriptor(PATTERN_LINES * COPIED_WORDS * WORD_BYTES)
+
+
+def pointer_to(e: KernelEmitter, address: Value) -> SSAValue:
+    return e.b.pointer(address, TENSOR)
+
+
+# ---- allocation ----------------------------------------------------------------------------------
+def emit_create_tmem(e: KernelEmitter, op: TableOperation) -> None:
+    e.tensor_memory = op
+
+
+def emit_alloc_tmem(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = number_of(op, "column")
+
+
+# ---- tiles between registers and tensor memory -----------------------------------------------------
+def tile_start(e: KernelEmitter, tile: SSAValue, stage: SSAValue | None, words: int) -> Value:
+    """The address of a tile; of a stage's, where it has ``words`` columns for each."""
+    start = e.b.add(e.tensor_base, e.scalar(tile))
+    return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
+
+
+def warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: int, first: int) -> Value:
+    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
+    images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
+    images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
+    images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
+    with e.b.in_prologue():
+        part = e.b.linear(e.uniform_warp, images)
+    return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
+
+
+def emit_tmem_load(e: KernelEmitter, op: TableOperation) -> None:
+    element, shape = e.element(op.result), op.result.type.get_shape()
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    e.b.issue(instructions.FenceAfterOp)
+    loaded = []
+    start = tile_start(e, op.source, op.stage, tile.total_words)
+    for own, first, repetitions in tile.pieces(e.vector_registers):
+        address = pointer_to(e, warp_address(e, tile, start, own, first))
+        type = words_type(repetitions * tile.shape.registers)
+        loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **form_of(tile.shape.name, repetitions)))
+    e.b.issue(instructions.WaitLoadOp)
+    e.b.issue(instructions.FenceBeforeOp)
+    registers = [value for words in loaded for value in scalars_of(e, element.type, words)]
+    names = given(tile.layout.register_permutation(layout_of(op.result)))
+    e.values[op.result] = [registers[name] for name in names]
+
+
+def form_of(shape: str, repetitions: int) -> dict[str, bool | int | str]:
+    """How much of the lanes is copied; the wait for it comes behind several copies."""
+    return {"shape": shape, "repetitions": repetitions, "async": True}
+
+
+def words_type(count: int) -> Attribute:
+    """The type of as many words that one instruction moves."""
+    return I32 if count == 1 else vector(count, I32)
+
+
+def scalars_of(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
+    return [e.b.bitcast(word, type) for word in _elements(e, loaded)]
+
+
+def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
+    if loaded.type == I32:
+        return [loaded]
+    words = typed(loaded, VectorType)
+    return [e.b.element(words, i) for i in range(words.type.element_count())]
+
+
+def emit_tmem_store(e: KernelEmitter, op: TableOperation) -> None:
+    if "line_dim" in op.attributes:
+        return _store_scales(e, op)
+    if op.part is not None:
+        return _store_part(e, op)
+    if op.enabled is None:
+        return _store(e, op)
+    with e.b.when(e.scalar(op.enabled)):
+        _store(e, op)
+
+
+def _store(e: KernelEmitter, op: TableOperation) -> None:
+    element, shape = e.element(op.value), op.value.type.get_shape()
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    registers = e.packed_as(op.value, tile.layout)
+    words = pack_words(e, element, registers)
+    e.b.issue(instructions.FenceAfterOp)  # products that other threads issued may have read these columns
+    place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
+    for own, first, repetitions in tile.pieces(e.vector_registers):
+        address = pointer_to(e, warp_address(e, tile, place, own, first))
+        count = repetitions * tile.shape.registers
+        together = vector_of(e, words[start : start + count])
+        start += count
+        e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+
+
+def _store_part(e: KernelEmitter, op: TableOperation) -> None:
+    """Each warp writes its lanes' part of the columns, and arrives."""
+    if op.part == 0:
+        _begin_part(e, 0)
+    element, shape, parts = e.element(op.value), op.value.type.get_shape(), op.filled.type.stages.data
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
+    registers, per_word = e.packed_as(op.value, tile.layout), COLUMN_BITS // element.bits
+    words = tile.warp_words // parts
+    place, start = tile_start(e, op.dest, op.stage, tile.total_words), 0
+    for own, first, repetitions in tile.pieces(min(e.vector_registers, words)):
+        count = repetitions * tile.shape.registers
+        if first // words == op.part:
+            held = registers[start * per_word : (start + count) * per_word]
+            address = pointer_to(e, warp_address(e, tile, place, own, first))
+            together = vector_of(e, pack_words(e, element, held))
+            e.b.issue(StoreTensorMemoryOp, address, together, type=None, **form_of(tile.shape.name, repetitions))
+        start += count
+    if op.part + 1 < parts:
+        _begin_part(e, op.part + 1)
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+    arrive_of_warp(e, barrier_in(e, op.filled, op.part))
+
+
+def _begin_part(e: KernelEmitter, part: int) -> None:
+    """ptxas orders the instructions of a block of code as it likes, and would compute the parts together: a jump that is
+    never taken, for no address of tensor memory is so large, keeps them apart. One that is taken as seldom as the
+    last is dropped, so each asks for another address.
+    """
+    with e.b.when(e.b.compare("eq", e.tensor_base, -1 - part)):
+        e.b.issue(TrapOp)
+
+
+def _store_scales(e: KernelEmitter, op: TableOperation) -> None:
+    """Each of the first four warps writes all scales to its own lanes."""
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), number_of(op, "line_dim"), e.num_warps)
+    words = _scale_words(e, e.element(op.value), e.packed_as(op.value, columns.layout), columns.per_word)
+    address = _stage_address(e, e.scalar(op.dest), columns, op.stage)
+    with e.b.in_prologue():
+        lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
+        writes = e.b.compare("ult", e.uniform_warp, WARPS)
+    with e.b.when(writes):
+        e.b.issue(instructions.FenceAfterOp)
+        pointer = pointer_to(e, e.b.add(address, lanes))
+        e.b.issue(StoreTensorMemoryOp, pointer, vector_of(e, words), type=None, **form_of("32x32b", len(words)))
+        e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+
+
+def emit_store_scales(e: KernelEmitter, op: TableOperation) -> None:
+    """16 bytes of a lane of tensor memory at a time."""
+    access = shared_access(layout_of(op.value), type_of(op.buffer, BufferType).placement.data)
+    start, held = stage_address(e, op.buffer, e.scalar(op.stage)), e.packed(op.value)
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    for one in access.vectors:
+        with e.b.in_prologue():
+            place = e.b.xor(thread, one.xor)
+        words = _scale_words(e, e.element(op.value), [held[register] for register in one.registers], WORD_SCALES)
+        store_shared(e, WORD, words, e.b.add(start, place), one.add, None)
+
+
+def _scale_words(e: KernelEmitter, element: Element, held: Sequence[Packed], per_word: int) -> list[Value]:
+    return [pack_scales(e, element, held[first : first + per_word]) for first in range(0, len(held), per_word)]
+
+
+def emit_copy_scales(e: KernelEmitter, op: TableOperation) -> None:
+    """Four columns at a time; what comes before this thread's wait is seen behind the fence."""
+    stage, type = e.scalar(op.stage), type_of(op.source, BufferType)
+    columns = type.placement.data.size_bytes // COLUMN_BYTES
+    place = e.b.add(e.b.add(e.tensor_base, e.b.mul(stage, columns)), e.scalar(op.dest))
+    source = _descriptor(e, stage_address(e, op.source, stage), COPIED_MATRIX)
+    with _issuing(e):
+        e.b.issue(instructions.FenceAfterOp)
+        for first in range(0, columns, COPIED_WORDS):
+            there = pointer_to(e, e.b.add(place, first))
+            here = e.b.add(source, first * COLUMN_BYTES >> UNIT_SHIFT, I64)
+            e.b.issue(CopyToTensorMemoryOp, there, here, type=None, shape="32x128b.warpx4")
+
+
+def _descriptor(e: KernelEmitter, address: Value, matrix: int) -> SSAValue:
+    """What tensor cores read a matrix by that begins at a shared address."""
+    start = e.b.cast("zext", e.b.shift(e.b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
+    return e.b.binary("or", start, matrix, I64)
+
+
+def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: SSAValue) -> Value:
+    start = e.b.mul(e.scalar(stage), columns.words)
+    return e.b.add(e.b.add(e.tensor_base, start), tile)
+
+
+def vector_of(e: KernelEmitter, words: list[Value]) -> Value:
+    return words[0] if len(words) == 1 else e.b.vector(words, vector(len(words), I32))
+
+
+# ---- products --------------------------------------------------------------------------------------
+@contextmanager
+def _issuing(e: KernelEmitter):
+    """What one thread does, in a pair of CTAs one of both."""
+    with nullcontext() if e.tensor_group == "cg1" else leading(e), e.one_thread():
+        yield
+
+
+def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
+    """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
+    pointer = e.b.pointer(address, SHARED)
+    mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
+    e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
+
+
+def emit_async_umma(e: KernelEmitter, op: TableOperation) -> None:
+    product = _Product(e, op)
+    with _issuing(e):
+        e.b.issue(instructions.FenceAfterOp)
+        product.emit()
+        if op.pipeline is not None:
+            ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
+            _commit(e, empty_barrier(e, op, stage_of(e, op)), ctas)
+        if op.ready is not None:
+            _commit(e, barrier_in(e, op.ready, 0))
+
+
+def emit_umma_commit(e: KernelEmitter, op: TableOperation) -> None:
+    stage = 0 if op.token is None else e.b.shift(e.scalar(op.token), -1)
+    with _issuing(e):
+        _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
+
+
+def emit_umma_release(e: KernelEmitter, op: TableOperation) -> None:
+    with _issuing(e):
+        _commit(e, empty_barrier(e, op, stage_of(e, op)))
+
+
+class _Product:
+    """The instructions of one ``async.umma``."""
+
+    def __init__(self, e: KernelEmitter, op: TableOperation):
+        self.e, self.op = e, op
+        self.atom = tensor_memory_atom_of(op)
+        m, n, k = numbers_of(op, "shape")
+        require_operands(op, (m, n, k))
+        self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
+        self.pair = int("pair" in op.attributes)
+        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
+        self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
+        words = m // self.product.rows * n
+        self.acc = tile_start(e, op.acc, op.acc_stage, words)
+        self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
+
+    def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
+        """How the scales of each operand lie, and where those of this stage begin."""
+        found, steps = [], self.op.scale_steps
+        count *= steps
+        for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
+            columns = ScaleColumns(shape, dim, self.e.num_warps)
+            found.append((columns, self._scale_address(columns, self.e.scalar(tile), log2_exact(steps))))
+        return found
+
+    def _scale_address(self, columns: ScaleColumns, tile: Value, steps_log2: int) -> Value:
+        """Where the scales of this stage begin, or of its turn in a group of them."""
+        if self.op.scale_turn is None:
+            return _stage_address(self.e, tile, columns, self.op.rhs_stage)
+        b, turn = self.e.b, self.e.scalar(self.op.scale_turn)
+        group, own = b.shift(turn, -steps_log2), b.and_(turn, (1 << steps_log2) - 1)
+        start = b.add(b.mul(group, columns.words), b.mul(own, columns.word(0, columns.count >> steps_log2)))
+        return b.add(b.add(self.e.tensor_base, start), tile)
+
+    def _in_shared(self, name: str, buffer: SSAValue, stage: SSAValue, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
+        """The canonical layout of an operand and the descriptor of its first element."""
+        layout = given(matrix_operand(expect(SharedLayoutAttr, self.op.attributes[f"{name}_placement"]).data, k_dim))
+        address = stage_address(self.e, buffer, self.e.scalar(stage))
+        return layout, _descriptor(self.e, address, layout.tcgen05_descriptor)
+
+    def emit(self) -> None:
+        part, parts = (0, 1) if self.op.part is None else self.op.part
+        for row, column, k in self.product.instructions():
+            if k * parts // self.product.k == part:
+                self._instruction(row, column, k)
+
+    def _instruction(self, row: int, column: int, k: int) -> None:
+        e, product = self.e, self.product
+        target = e.b.add(self.acc, row // ROWS * product.n + column)
+        right = self._advanced(self.right, column, k)
+        left = self._advanced(self.left, row, k) if self.left else self._left(row, k)
+        adds = e.b.of(1 if k else e.scalar(self.op.accumulate), I1)
+        if self.scales:
+            return self._scaled_instruction(target, left, right, adds, (row, column, k))
+        size = self.product.rows << self.pair, self.product.columns
+        atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
+        operands = pointer_to(e, target), left, right, adds
+        e.b.issue(TensorProductOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
+
+    def _scaled_instruction(
+        self, target: Value, left: Value, right: Value, adds: Value, at: tuple[int, int, int]
+    ) -> None:
+        e, (row, column, k) = self.e, at
+        number = k // self.atom.scale_block
+        atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
+        operands: list[Value] = [pointer_to(e, target), left, right, adds]
+        for (columns, start), line in zip(self.scales, (row, column)):
+            operands.append(pointer_to(e, e.b.add(start, columns.word(line, number))))
+        e.b.issue(
+            ScaledTensorProductOp, *operands, type=None, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major
+        )
+
+    @property
+    def _mn_major(self) -> dict[str, bool]:
+        """Of each operand, as the instruction's attributes."""
+        left = self.left is not None and not self.left[0].k_major
+        return {"a_mn_major": left, "b_mn_major": not self.right[0].k_major}
+
+    def _left(self, row: int, k: int) -> Value:
+        """An operand in tensor memory: 32-bit words of neighbors along k."""
+        bits = self.product.element_bits
+        words = self.product.k * bits // 32
+        column = expect(int, self.e.values[self.op.lhs]) + row // ROWS * words + k * bits // 32
+        return pointer_to(self.e, self.e.b.add(self.e.tensor_base, column))
+
+    def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
+        layout, descriptor = operand
+        return self.e.b.add(descriptor, layout.offset(row, k) >> 4, I64)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.create_tmem": emit_create_tmem,
+    "nv_tileas.alloc_tmem": emit_alloc_tmem,
+    "nv_tileas.tmem_load": emit_tmem_load,
+    "nv_tileas.tmem_store": emit_tmem_store,
+    "nv_tileas.store_scales": emit_store_scales,
+    "nv_tileas.async.copy_scales": emit_copy_scales,
+    "nv_tileas.async.umma": emit_async_umma,
+    "nv_tileas.async.umma_commit": emit_umma_commit,
+    "nv_tileas.async.umma_release": emit_umma_release,
+}

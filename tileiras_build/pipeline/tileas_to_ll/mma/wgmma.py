@@ -1,0 +1,292 @@
+"""Products of warpgroups (PTX ISA 9.0, section 9.7.15, wgmma).
+
+The right operand, and the left one unless it is a tile in registers, are read from a stage in shared memory through
+matrix descriptors. Accumulators are tied to the results of each group and wait (``ir/dialects/nvvm/wgmma.py``): they
+stay in place from one product to the next, and nothing reads them before the wait. Where the tensor core keeps too few
+bits of a long sum, the accumulators are new ones for each part of k, which ordinary instructions add to the sum of the
+product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, i64
+from xdsl.dialects.llvm import LLVMStructType
+from xdsl.ir import Attribute, SSAValue
+
+from ....ir.casting import given, type_of, typed
+from ....ir.dialects.nv_tileas.ops import AsyncDotOp
+from ....ir.dialects.nv_tileas.types import BufferType
+from ....ir.dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
+from ....ir.dialects.nvgpu.ops_matrix import WarpgroupGenerateDescriptorOp, WarpgroupMmaOp
+from ....ir.dialects.nvgpu.ops_matrix import WarpgroupMmaInitAccumulatorOp as InitAccumulatorOp
+from ....ir.dialects.nvvm.wgmma import WgmmaWaitOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_operand
+from ....ir.layouts.linear_layout import log2_exact
+from ....ir.layouts.wgmma_layout import ROWS
+from ...analysis.mma_atom_selection import operand_signs, partial_sums, require_operands, warpgroup_tiling_of
+from ...common.llvm_element_types import Element
+from ...common.llvm_types import I32, SHARED, struct, vector
+from ..emission.attribute_values import Plain, attributes_of
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..memory.shared_memory import pack_words
+from ..pipelines.cp_async import stage_address
+
+
+def emit_async_dot(e: KernelEmitter, op: TableOperation) -> None:
+    require_operands(op)
+    tiling = warpgroup_tiling_of(op, e.num_warps)
+    product = _Product(e, op, tiling)
+    if partial_sums(op):
+        return _emit_in_parts(e, op, product)
+    tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
+    pending: int | None = op.pending  # None where it does not wait
+    words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
+    for position, (m_tile, n_tile) in enumerate(tiles):
+        own = product.members(m_tile, n_tile)
+        place = {"unfenced": position > 0, "uncommitted": position < len(tiles) - 1}
+        waits = pending if len(tiles) == 1 else None
+        words[own] = product.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
+    if len(tiles) > 1 and pending is not None:
+        words = list(_wait(e, e.element(op.result), pending, words))
+    registers = _unpacked(e, op.result, words)
+    _define(e, op, tiling, registers)
+
+
+def _define(e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling, registers: list[Value]) -> None:
+    e.values[op.result] = [registers[name] for name in given(tiling.c.register_permutation(layout_of(op.result)))]
+
+
+def _emit_in_parts(e: KernelEmitter, op: TableOperation, product: _Product) -> None:
+    """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
+    tiling, most = product.tiling, given(partial_sums(op)).number
+    sums = list(e.registers_as(op.acc, tiling.c))
+    under_way: list[_Part] = []
+    for m_tile, n_tile, k_tiles in product.parts():
+        added = _add_oldest(e, op, sums, under_way) if len(under_way) == most else []
+        part = product.issue(m_tile, n_tile, k_tiles, added, replaces=True)
+        left = [*dict.fromkeys(product.left_words(m_tile, k_tiles))]
+        under_way.append(_Part(product.members(m_tile, n_tile), part, left))
+    while under_way:
+        _add_oldest(e, op, sums, under_way)
+    _define(e, op, tiling, sums)
+
+
+@dataclass
+class _Part:
+    """A sum of part of k under way: the registers of the sum that it is for, its own, and the left operand's in words."""
+
+    members: slice
+    values: list[SSAValue]
+    left: list[Value]
+
+
+def _add_oldest(e: KernelEmitter, op: TableOperation, sums: list[Value], under_way: list[_Part]) -> list[SSAValue]:
+    """Wait for the oldest part and add it, at once: LLVM would move the additions behind the next products."""
+    part = under_way.pop(0)
+    sums[part.members] = _wait(
+        e, e.element(op.result), len(under_way), sums[part.members], added=part.values, kept=part.left
+    )
+    return part.values
+
+
+def emit_async_dot_wait(e: KernelEmitter, op: TableOperation) -> None:
+    words = _packed(e, op.result, e.registers(op.source))
+    kept = _left_under_way(e, op.source.owner)
+    words = list(_wait(e, e.element(op.result), op.pending, words, kept=kept))
+    e.values[op.result] = _unpacked(e, op.result, words)
+
+
+def _wait(
+    e: KernelEmitter,
+    element: Element,
+    pending: int,
+    words: Sequence[Value],
+    *,
+    added: Sequence[Value] = (),
+    kept: Sequence[Value] = (),
+) -> list[SSAValue]:
+    """The accumulators where at most ``pending`` groups are under way, with ``added`` added to them."""
+    type = _words(element, len(words))
+    return e.b.unpack(e.b.issue(WgmmaWaitOp, words, added, kept, type=type, pending=pending))
+
+
+def _left_under_way(e: KernelEmitter, product: TableOperation) -> list[Value]:
+    """The registers of a left operand, which the product reads until it is waited for: the wait names them as well."""
+    if not isinstance(product, AsyncDotOp) or product.lhs_stage is not None:
+        return []
+    return _left_words(e, product, warpgroup_tiling_of(product, e.num_warps))
+
+
+def _left_words(e: KernelEmitter, product: TableOperation, tiling: WarpgroupTiling) -> list[Value]:
+    """A left operand in registers, as 32-bit words."""
+    return pack_words(e, e.element(product.lhs), e.packed_as(product.lhs, tiling.a))
+
+
+# ---- accumulators --------------------------------------------------------------------------------
+def _packed(e: KernelEmitter, value: SSAValue, registers: list[Value]) -> list[Value]:
+    """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
+    element = e.element(value)
+    if element.bits != 16:
+        return registers
+    return pack_words(e, element, registers)
+
+
+def _unpacked(e: KernelEmitter, value: SSAValue, words: list[Value]) -> list[Value]:
+    element = e.element(value)
+    if element.bits != 16:
+        return words
+    return [half for word in words for half in _halves(e, element, word)]
+
+
+def _words(element: Element, count: int) -> LLVMStructType:
+    """The type of some registers of accumulators."""
+    return struct(*[I32 if element.bits == 16 else element.type] * count)
+
+
+def _halves(e: KernelEmitter, element: Element, word: Value) -> list[SSAValue]:
+    pair = typed(e.b.computed(e.b.bitcast(word, vector(2, element.type))), VectorType)
+    return [e.b.element(pair, index) for index in range(2)]
+
+
+# ---- operands ------------------------------------------------------------------------------------
+@dataclass
+class _Shared:
+    """An operand in a stage: its canonical layout, and the descriptor of the part of this warpgroup."""
+
+    layout: MatrixOperand
+    descriptor: SSAValue
+
+    def steps(self, row: int, ks: Iterable[int]) -> tuple[int, ...]:
+        """Bytes from the start of the part to each k of a row."""
+        return tuple([self.layout.offset(row, k) for k in ks])
+
+
+@cache
+def _descriptor_type(rows: int, columns: int, element: Attribute) -> WarpgroupDescriptorType:
+    return WarpgroupDescriptorType(MemRefType(element, [rows, columns], memory_space=IntegerAttr(SHARED, i64)))
+
+
+@cache
+def _swizzle(name: str) -> SwizzleAttr:
+    return SwizzleAttr(int(name.removesuffix("B")))
+
+
+@cache
+def _accumulator_type(columns: int, element: Attribute) -> WarpgroupAccumulatorType:
+    return WarpgroupAccumulatorType(VectorType(element, [ROWS, columns]))
+
+
+class _Product:
+    """The instructions of one ``async.dot``."""
+
+    def __init__(self, e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling):
+        self.e, self.op, self.tiling = e, op, tiling
+        parts = partial_sums(op)
+        self.partial_k = parts.k if parts else tiling.k
+        self.k = min(self.partial_k, tiling.k)
+        self.element = e.element(op.result)
+        groups = log2_exact(tiling.groups_m)
+        left = op.lhs, op.lhs_stage, op.lhs_placement
+        self.left = self._in_shared(*left, 1, 6, range(2, 2 + groups)) if op.lhs_stage else None
+        columns = log2_exact(tiling.group_n)
+        others = range(2 + groups, 2 + groups + log2_exact(tiling.groups_n))
+        self.right = self._in_shared(op.rhs, op.rhs_stage, op.rhs_placement, 0, columns, others)
+        self.words = None if self.left else _left_words(e, op, tiling)
+        self.per_register = 2 if self.element.bits == 16 else 1
+        self.sums = _accumulator_type(tiling.columns, op.result.type.element_type)
+        self.attributes = self._attributes()
+
+    def _attributes(self) -> dict[str, Attribute]:
+        """What all parts of this product have in common."""
+        signed = operand_signs(self.op)
+        mn_major = [operand is not None and not operand.layout.k_major for operand in (self.left, self.right)]
+        return attributes_of({
+            "unsignedA": not signed[0], "unsignedB": not signed[1],
+            "transposeA": mn_major[0], "transposeB": mn_major[1],
+        })  # fmt: skip
+
+    def _in_shared(
+        self, buffer: SSAValue, stage: SSAValue, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
+    ) -> _Shared:
+        """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
+        e, b = self.e, self.e.b
+        layout = given(matrix_operand(placement, k_dim))
+        images = [0] * warp_bits.stop
+        for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
+            images[bit] = offset
+        with e.b.in_prologue():
+            group = b.linear(e.uniform_warp, images)
+        address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
+        shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
+        type = _descriptor_type(*shape, type_of(buffer, BufferType).element_type)
+        swizzle = _swizzle(layout.swizzle)
+        places: dict[str, Plain] = {
+            "leading_byte_offset": layout.leading,
+            "matrix_stride": layout.stride,
+            "swizzle_mode": swizzle,
+        }
+        made = attributes_of(places), tuple(places.values())
+        return _Shared(layout, b.pure(WarpgroupGenerateDescriptorOp, (b.bridge(address, type.tensor),), type, *made))
+
+    # ---- instructions ----------------------------------------------------------------------------
+    def parts(self) -> Iterator[tuple[int, int, range]]:
+        """(m_tile, n_tile, k_tiles) of each sum of as much of k as the tensor core may add up."""
+        tiling = self.tiling
+        steps = self.partial_k // tiling.depth
+        for start in range(0, tiling.k_tiles, steps):
+            for m_tile in range(tiling.m_tiles):
+                for n_tile in range(tiling.n_tiles):
+                    yield m_tile, n_tile, range(start, min(start + steps, tiling.k_tiles))
+
+    def members(self, m_tile: int, n_tile: int) -> slice:
+        """Which registers of the accumulators one tile of them has."""
+        held = self.tiling.c_registers(m_tile, n_tile)
+        return slice(held.start // self.per_register, held.stop // self.per_register)
+
+    def issue(
+        self,
+        m_tile: int,
+        n_tile: int,
+        k_tiles: range,
+        accumulators: Sequence[Value],
+        pending: int | None = None,
+        **flags: bool,
+    ) -> list[SSAValue]:
+        """One tile of the accumulators, to which ``k_tiles`` of k are added; then a wait that leaves ``pending`` groups."""
+        b, tiling = self.e.b, self.tiling
+        ks = [k_tile * tiling.depth for k_tile in k_tiles]
+        places: dict[str, Plain] = {"stepsB": self.right.steps(n_tile * tiling.columns, ks), **flags}
+        if self.left:
+            left, places["stepsA"] = self.left.descriptor, self.left.steps(m_tile * tiling.m_step, ks)
+        else:
+            left = self._fragment(self.left_words(m_tile, k_tiles))
+        sums = b.joined(accumulators, self.sums) if accumulators else b.pure(InitAccumulatorOp, (), self.sums)
+        places |= {"waitGroup": pending, "unawaited": pending is None}
+        properties = self.attributes | attributes_of(places)
+        sums = b.value(WarpgroupMmaOp, (left, self.right.descriptor, sums), self.sums, properties)
+        members = self.members(m_tile, n_tile)
+        return b.unpack(b.bridge(sums, _words(self.element, members.stop - members.start)))
+
+    def _fragment(self, words: Sequence[Value]) -> SSAValue:
+        element = self.op.lhs.type.element_type
+        return self.e.b.joined(words, VectorType(element, [len(words), 32 // self.e.element(self.op.lhs).bits]))
+
+    def left_words(self, m_tile: int, k_tiles: range) -> list[Value]:
+        """Of the left operand, those that some instructions read from registers."""
+        if self.words is None:
+            return []
+        per_word = 32 // self.e.element(self.op.lhs).bits
+        members = [self.tiling.a_registers(m_tile, k_tile) for k_tile in k_tiles]
+        return self.words[members[0].start // per_word : members[-1].stop // per_word]
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.dot": emit_async_dot,
+    "nv_tileas.async.dot_wait": emit_async_dot_wait,
+}

@@ -1,0 +1,442 @@
+"""Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
+
+A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
+has arrived and all bytes it announced have, when the warps that copy scales have, or when the products of a sum are done; an empty one when every computing warp
+has arrived, or when the products that read the stage are done. Stages that the CTAs of a cluster fill together (``ctas``)
+are empty when the warps of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory
+too early. A token is twice the stage plus the phase, which changes each time around.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager, nullcontext
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.traits import IsTerminator, Pure
+
+from ....ir.casting import block_of, given, number_of, numbers_of, owner, parent
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.cute_nvgpu import ops as cute_nvgpu
+from ....ir.dialects.fast_xdsl import walk
+from ....ir.dialects.gpu_ext import AddressSpace, AddressSpaceAttr
+from ....ir.dialects.nv_tileas.ops import BarrierOp
+from ....ir.dialects.nv_tileas.types import MBARRIER_BYTES
+from ....ir.dialects.nvgpu import ops_barrier as nvgpu
+from ....ir.dialects.nvgpu.attrs import MBarrierGroupType
+from ....ir.dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
+from ....ir.dialects.nvvm import barriers, tcgen05, warp_sync
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.dialects.op_traits import is_return
+from ...common.llvm_types import CLUSTER, I1, I8, I32, SHARED, TENSOR
+from ..emission.function_builder import Value
+from ..emission.instruction_builder import INDEX
+from ..emission.kernel_emitter import Handler, KernelEmitter
+
+ONE_THREAD_AGENTS = 2  # the first of the warps that do not compute
+EMPTIED_BY = {"nv_tileas.async.umma", "nv_tileas.async.umma_release"}
+# What one warp does of a loop that only multiplies.
+OF_PRODUCTS = EMPTIED_BY | {"nv_tileas.async.umma_commit", "nv_tileas.async.pipeline.consumer_wait"}
+MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
+
+
+# ---- tokens --------------------------------------------------------------------------------------
+def stage_of(e: KernelEmitter, op: TableOperation) -> Value:
+    """The stage that a token names."""
+    if op.pipeline.type.stages.data == 1:
+        return 0
+    return e.b.shift(e.scalar(op.token), -1)
+
+
+def phase_of(e: KernelEmitter, op: TableOperation) -> Value:
+    """The phase, 0 or 1, that a token carries for waits that test parity."""
+    return e.b.and_(e.scalar(op.token), 1)
+
+
+def emit_advance(e: KernelEmitter, op: TableOperation) -> None:
+    b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
+    if stages == 1:
+        e.values[op.result] = b.xor(token, 1)
+        return
+    following = b.add(token, 2)
+    wraps = b.compare("uge", following, 2 * stages)
+    turned = b.xor(phase_of(e, op), 1)
+    e.values[op.result] = b.select(wraps, turned, following, I32)
+
+
+# ---- mbarriers -----------------------------------------------------------------------------------
+def full_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
+    """The 32-bit shared address of a stage's full mbarrier."""
+    return barrier_in(e, op.pipeline, stage)
+
+
+def barrier_in(e: KernelEmitter, pipeline: SSAValue, stage: Value) -> Value:
+    """``full_barrier`` of a pipeline."""
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.scalar(pipeline)), e.shared_base)
+
+
+def empty_barrier(e: KernelEmitter, op: TableOperation, stage: Value) -> Value:
+    return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
+
+
+def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """What operations on an mbarrier take for it: a group of one, and its number there."""
+    return e.b.bridge(address, MBARRIER), e.b.bridge(0, INDEX)
+
+
+def emit_create(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = number_of(op, "shared_offset")
+    e.pipelines.append(op)
+
+
+def _initialize(e: KernelEmitter) -> None:
+    """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
+    with e.b.when(e.first_thread):
+        for op in e.pipelines:
+            stages, consumers = op.result.type.stages.data, number_of(op, "consumers") * ctas_of(op.result)
+            producers = number_of(op, "producers", absent=1)
+            for number, arrivals in enumerate([producers] * stages + [consumers] * stages):
+                offset = number_of(op, "shared_offset") + MBARRIER_BYTES * number
+                at, first = mbarrier(e, e.b.offset(e.shared_memory, offset, I8))
+                e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
+        e.b.issue(barriers.FenceMBarrierInitOp)
+    if e.tensor_memory is not None:
+        _allocate(e)
+    elif _reaches_others(e):
+        _meet_cluster(e)
+    else:
+        e.b.operation(gpu.BarrierOp, ())
+
+
+def ctas_of(pipeline: SSAValue) -> int:
+    """The CTAs that fill the stages of a pipeline together."""
+    return number_of(owner(pipeline), "ctas", absent=1)
+
+
+def is_pair(pipeline: SSAValue) -> bool:
+    """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
+    return "pair" in owner(pipeline).attributes
+
+
+def _reaches_others(e: KernelEmitter) -> bool:
+    return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines)
+
+
+def leads_pair(e: KernelEmitter) -> Value:
+    with e.b.in_prologue():
+        return e.b.compare("eq", e.cta_rank, 0)
+
+
+@contextmanager
+def leading(e: KernelEmitter):
+    """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
+    with nullcontext() if e.is_one_thread else e.b.when(leads_pair(e)):
+        yield
+
+
+def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
+    """The mbarrier at the same place in the CTA of rank 0."""
+    return _mapped(e, address)
+
+
+def _mapped(e: KernelEmitter, address: Value, *rank: Value) -> Value:
+    """A shared address in the CTA of a rank, of the first one where none is given; computed anew each time."""
+    return e.b.value(barriers.MapaOp, tuple(e.b.of(value, I32) for value in (address, *rank)), I32)
+
+
+def _meet_cluster(e: KernelEmitter) -> None:
+    """All threads of the cluster, whose CTAs use each other's mbarriers and shared memory from here on.
+
+    The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
+    """
+    e.b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
+    e.b.issue(barriers.ClusterWaitOp, aligned=True)
+
+
+def _part(e: KernelEmitter) -> None:
+    """No CTA ends while another may still write into its shared memory; agents come here one by one.
+
+    Each has arrived at the others' mbarriers before: only an arrival that releases says that this has been done by then.
+    """
+    if _reaches_others(e):
+        e.b.issue(barriers.ClusterArriveOp)
+        e.b.issue(barriers.ClusterWaitOp)
+
+
+# ---- tensor memory -------------------------------------------------------------------------------
+def _tensor_slot(e: KernelEmitter) -> Value:
+    """Where the allocation leaves its address."""
+    address = e.b.add(e.shared_base, number_of(given(e.tensor_memory), "shared_offset"))
+    return e.b.pointer(address, SHARED)
+
+
+def _columns(e: KernelEmitter) -> int:
+    return given(e.tensor_memory).result.type.columns.data
+
+
+def _allocate(e: KernelEmitter) -> None:
+    """Another CTA may allocate as soon as this one has.
+
+    A pair allocates together, by way of each other's shared memory: both run before either begins (PTX ISA 9.0, section 9.7.16.4).
+    """
+    group = {"cta_group": _ctas_of_group(e)}
+    if _reaches_others(e):
+        _meet_cluster(e)
+    with e.b.when(e.is_first_warp):
+        e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), type=None, columns=_columns(e), **group)
+        e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
+    e.b.issue(tcgen05.FenceBeforeOp)
+    e.b.operation(gpu.BarrierOp, ())
+    e.b.issue(tcgen05.FenceAfterOp)
+    e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
+
+
+def _ctas_of_group(e: KernelEmitter) -> int:
+    return 2 if e.tensor_group == "cg2" else 1
+
+
+def _free(e: KernelEmitter) -> None:
+    columns = _columns(e)
+    with e.b.when(e.is_first_warp):
+        address = e.b.pointer(e.tensor_base, TENSOR)
+        e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
+
+
+# ---- waiting -------------------------------------------------------------------------------------
+def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
+    """Until the phase of an mbarrier of this CTA with this parity is complete.
+
+    It acquires at the CTA's scope whoever arrives: what it guards lies in this CTA's shared and tensor memory. An acquire
+    of the cluster would drop all of L1 after every wait (CCTL.IVALL).
+    """
+    again, done = e.b.label(), e.b.label()
+    at, first = mbarrier(e, e.b.pointer(address, SHARED))
+    bit = e.b.bridge(parity, I1)
+    e.b.branch(again)
+    e.b.start(again)
+    complete = e.b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
+    e.b.branch_if(complete, done, again)
+    e.b.start(done)
+    # What the mbarrier guards is not read earlier.
+    e.b.issue(barriers.MemoryClobberOp)
+
+
+def emit_producer_acquire(e: KernelEmitter, op: TableOperation) -> None:
+    stage = stage_of(e, op)
+    # The first time around every stage is empty: the phase before the first one counts as complete.
+    wait(e, empty_barrier(e, op, stage), e.b.xor(phase_of(e, op), 1))
+    bytes = op.pipeline.owner.attributes["bytes"].value.data
+    if is_pair(op.pipeline):
+        with e.b.when(leads_pair(e)):
+            _expect(e, full_barrier(e, op, stage), 2 * bytes)
+    else:
+        _expect(e, full_barrier(e, op, stage), bytes)
+
+
+def emit_umma_acquire(e: KernelEmitter, op: TableOperation) -> None:
+    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(phase_of(e, op), 1))
+
+
+def emit_producer_tail(e: KernelEmitter, op: TableOperation) -> None:
+    """Each stage: before the token's stage those of its phase, from it on those of the phase before."""
+    current, phase = stage_of(e, op), phase_of(e, op)
+    for stage in range(op.pipeline.type.stages.data):
+        before = e.b.compare("ule", current, stage)
+        wait(e, empty_barrier(e, op, stage), e.b.xor(phase, e.b.cast("zext", before, I32)))
+
+
+def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
+    at, first = mbarrier(e, e.b.pointer(full, SHARED))
+    e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
+
+
+def emit_producer_commit(e: KernelEmitter, op: TableOperation) -> None:
+    """Each thread's writes are in reach of the asynchronous proxy before the warp arrives."""
+    e.b.issue(barriers.FenceProxyAsyncOp, shared=True)
+    arrive_of_warp(e, full_barrier(e, op, stage_of(e, op)))
+
+
+def arrive_of_warp(e: KernelEmitter, address: Value) -> None:
+    """One arrival at an mbarrier, once all threads of this warp are here."""
+    e.b.issue(warp_sync.BarWarpSyncOp, -1)
+    with e.b.in_prologue():
+        leads = e.b.compare("eq", e.lane, 0)
+    at, first = mbarrier(e, e.b.pointer(address, SHARED))
+    e.b.operation(nvgpu.MBarrierArriveOp, (at, first, e.b.of(leads, I1)))
+
+
+def emit_consumer_wait(e: KernelEmitter, op: TableOperation) -> None:
+    by_products = _is_emptied_by_products(op.pipeline)
+    alone = by_products and _only_multiplies(block_of(op))
+    with ExitStack() as waiting:
+        if is_pair(op.pipeline):
+            waiting.enter_context(leading(e))
+        if alone:
+            waiting.enter_context(e.one_warp())
+        wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
+    if by_products and not (alone or e.is_one_thread or _meet_before_products(op)):
+        e.barrier()
+
+
+def _is_emptied_by_products(pipeline: SSAValue) -> bool:
+    """Whether the stages are read by products of one thread alone, whose end empties them.
+
+    A warp that looks at a stage which it does not empty may come too late, when the phase that it waits for has been followed by
+    another, and then sleep for good (PTX ISA 9.0, section 9.7.13.15.16). So either the warp that multiplies waits alone, or all have
+    waited before it multiplies.
+    """
+    users = [use.operation for use in pipeline.uses]
+    by_threads = any(op.name == "nv_tileas.async.pipeline.consumer_release" for op in users)
+    return not by_threads and any(op.name in EMPTIED_BY and op.pipeline is pipeline for op in users)
+
+
+def _only_multiplies(block: Block) -> bool:
+    """Whether nothing else in a block relies on what the filled stage says: that older products are done."""
+    return all(op.name in OF_PRODUCTS or op.has_trait(Pure) or op.has_trait(IsTerminator) for op in block.ops)
+
+
+def _meet_before_products(op: TableOperation) -> bool:
+    """Whether all threads meet between a wait and the next product of its block."""
+    following = op.next_op
+    while following is not None and following.name not in EMPTIED_BY:
+        if following.name == BarrierOp.name:
+            return True
+        following = following.next_op
+    return False
+
+
+def emit_consumer_release(e: KernelEmitter, op: TableOperation) -> None:
+    b, stage = e.b, stage_of(e, op)
+    if "behind" in op.attributes:
+        last = op.pipeline.type.stages.data - 1
+        first = b.compare("eq", stage, 0)
+        stage = b.select(first, last, b.sub(stage, 1), I32)
+    ctas = ctas_of(op.pipeline)
+    with e.b.in_prologue():
+        leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
+    enabled = leads if op.enabled is None else b.every(leads, e.scalar(op.enabled))
+    b.issue(warp_sync.BarWarpSyncOp, -1)
+    address = empty_barrier(e, op, stage)
+    if ctas > 1:
+        _arrive_everywhere(e, address, enabled, ctas)
+        return
+    b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e, b.pointer(address, SHARED)), b.of(enabled, I1)))
+
+
+def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
+    """A lane for each CTA of the cluster arrives at the mbarrier at this place there.
+
+    The arrival has no scope: it says that reads are done, there is no write for the other CTA to see, and a release of
+    the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
+    """
+    rank = e.b.and_(e.lane, ctas - 1)
+    e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_mapped(e, address, rank), CLUSTER))
+
+
+# ---- agents --------------------------------------------------------------------------------------
+def emit_agent_switch(e: KernelEmitter, op: TableOperation) -> None:
+    """The warps after those that compute: one thread of the first fetches, one of the next issues products, all of each
+    further one copy scales.
+    """
+    b = e.b
+    _initialize(e)
+    apart, compute, done = (b.label() for _ in range(3))
+    with e.b.in_prologue():
+        is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
+    b.branch_if(is_apart, apart, compute)
+    b.start(apart)
+    e.agent_end = done
+    with b.scope():
+        _set_registers(e, op, 0)
+        elected = e.elect()
+        for number, region in enumerate(op.regions[:-1]):
+            if number < ONE_THREAD_AGENTS:
+                _emit_one_thread(e, number, elected, region.blocks[0], done)
+            else:
+                _emit_warp(e, number, region.blocks[0], done)
+        b.branch(done)
+    b.start(compute)
+    with b.scope():
+        _set_registers(e, op, -1)
+        with _joined_returns(e, op.regions[-1]):
+            e.emit_block(op.regions[-1].blocks[0])
+        if e.tensor_memory is not None and e.tensor_group == "cg1":
+            e.barrier()  # no warp reads what the first one frees
+            _free(e)
+        b.branch(done)
+    e.agent_end = None
+    b.start(done)
+    _part(e)
+    if e.tensor_memory is not None and e.tensor_group == "cg2":
+        _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
+
+
+@contextmanager
+def _joined_returns(e: KernelEmitter, region: Region):
+    """Returns of the agent that computes go on behind its code, where tensor memory is freed."""
+    if not any(map(is_return, walk(region))):
+        yield
+        return
+    around, e.agent_end = e.agent_end, e.b.label()
+    with e.b.scope():
+        yield
+        e.b.branch(e.agent_end)
+    e.b.start(e.agent_end)
+    e.agent_end = around
+
+
+def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
+    """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
+    b, leads = e.b, [elected]
+    if e.producer_warps > 1:
+        leads.append(b.compare("eq", e.uniform_warp, e.num_warps + number))
+    if number and e.tensor_group == "cg2":
+        leads.append(leads_pair(e))  # the other CTA's products are its own
+    lead, on = b.label(), b.label()
+    b.branch_if(b.every(*leads), lead, on)
+    b.start(lead)
+    with b.scope():
+        if not number:
+            for map in e.tensor_maps:
+                b.operation(TmaPrefetchDescriptorOp, (map,))
+        else:
+            # Where a loop, such as a wait, comes first, ptxas no longer sees that only one thread issues products.
+            b.issue(tcgen05.FenceAfterOp)
+        e.is_one_thread = True
+        e.emit_block(block)
+        e.is_one_thread = False
+        b.branch(done)
+    b.start(on)
+
+
+def _emit_warp(e: KernelEmitter, number: int, block: Block, done: Block) -> None:
+    """The agent of all threads of warp ``number`` of those that do not compute."""
+    b = e.b
+    own, on = b.label(), b.label()
+    b.branch_if(b.compare("eq", e.uniform_warp, e.num_warps + number), own, on)
+    b.start(own)
+    with b.scope():
+        e.emit_block(block)
+        b.branch(done)
+    b.start(on)
+
+
+def _set_registers(e: KernelEmitter, op: TableOperation, agent: int) -> None:
+    """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
+    agents = parent(op)
+    if "agent_registers" in agents.attributes:
+        action, count = ("dec", "inc")[agent], numbers_of(agents, "agent_registers")[agent]
+        e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.pipeline.create": emit_create,
+    "nv_tileas.async.pipeline.advance": emit_advance,
+    "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
+    "nv_tileas.async.pipeline.producer_commit": emit_producer_commit,
+    "nv_tileas.async.pipeline.producer_tail": emit_producer_tail,
+    "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
+    "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
+    "nv_tileas.async.umma_acquire": emit_umma_acquire,
+    "nv_tileas.agent_switch": emit_agent_switch,
+}

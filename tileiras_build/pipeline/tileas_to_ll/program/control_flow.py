@@ -1,0 +1,234 @@
+"""Structured control flow as blocks and phis.
+
+A loop has a header block that tests, a body, a latch that collects every ``continue`` and an exit that collects every
+``break``. Each register of a carried tile is a phi of its own: scalar phis keep ptxas free (llvm-nvptx, section 2). Only
+a tile of small elements that products alone read travels in the 32-bit words that they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....ir.casting import block_of
+from ....ir.dialects.op_definition import TableOperation
+from ...common.llvm_element_types import element_of
+from ...common.llvm_types import I32
+from ..emission.function_builder import Edge, Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, Part, layout_of
+from ..memory import heap_storage
+from ..memory.shared_memory import pack_words
+
+# What reads a tile word by word, and which of its operands.
+WORD_READERS = {"nv_tileas.async.dot": (0, 1, 2), "nv_tileas.tmem_store": (0,), "nv_tileas.dot": (0, 1)}
+
+
+@dataclass
+class Loop:
+    """The loop being emitted: where its exits go, and with which values."""
+
+    latch: Block
+    exit: Block
+    words: frozenset[int] = frozenset()  # which carried values travel in words
+    continues: list[Edge] = field(default_factory=list)
+    breaks: list[Edge] = field(default_factory=list)
+
+
+def _in_words(arguments: Sequence[SSAValue]) -> frozenset[int]:
+    """Which of a loop's tiles travel in words: those of small elements, whole words of them, that only products read."""
+    return frozenset(index for index, value in enumerate(arguments) if _travels_in_words(value))
+
+
+def _travels_in_words(value: SSAValue) -> bool:
+    if not isinstance(value.type, TensorType) or (bits := element_of(value.type).bits) not in (8, 16):
+        return False
+    uses = list(value.uses)
+    by_words = all(use.index in WORD_READERS.get(use.operation.name, ()) for use in uses)
+    return bool(uses) and by_words and layout_of(value).num_registers % (32 // bits) == 0
+
+
+def _flatten(e: KernelEmitter, values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Value]:
+    registers: list[Value] = []
+    for index, value in enumerate(values):
+        if index in words:
+            registers += pack_words(e, e.element(value), e.packed(value))
+        elif value.type.name != "nv_tileaa.mem_token":
+            registers += e.registers(value)
+    return registers
+
+
+def _count(value: SSAValue) -> int:
+    return layout_of(value).num_registers if isinstance(value.type, TensorType) else 1
+
+
+def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Attribute]:
+    """The LLVM type of each register of the values."""
+    types: list[Attribute] = []
+    for index, value in enumerate(values):
+        if index in words:
+            types += [I32] * (_count(value) * element_of(value.type).bits // 32)
+        elif value.type.name != "nv_tileaa.mem_token":
+            types += [element_of(value.type).type] * _count(value)
+    return types
+
+
+def _bind(
+    e: KernelEmitter, values: Sequence[SSAValue], registers: Sequence[Value], words: frozenset[int] = frozenset()
+) -> None:
+    position = 0
+    for index, value in enumerate(values):
+        if value.type.name == "nv_tileaa.mem_token":
+            e.values[value] = None
+            continue
+        per_word = 32 // element_of(value.type).bits if index in words else 1
+        count = _count(value) // per_word
+        held = registers[position : position + count]
+        if index in words:
+            e.set(
+                value,
+                [Part(e.b.computed(word), place, element_of(value.type)) for word in held for place in range(per_word)],
+            )
+        else:
+            e.set(value, list(held))
+        position += count
+
+
+# ---- loops ---------------------------------------------------------------------------------------
+def emit_for(e: KernelEmitter, op: TableOperation) -> None:
+    b = e.b
+    block = op.regions[0].blocks[0]
+    lower, upper, step = e.scalar(op.lower), e.scalar(op.upper), e.scalar(op.step)
+    index_type = element_of(op.lower.type).type
+    words = _in_words(block.args[1:])
+    types = [index_type, *_types(op.results, words)]
+    initial = [lower, *_flatten(e, op.initial, words)]
+    loop, body = Loop(b.label(), b.label(), words), b.label()
+    header, (index, *carried) = _start_header(e, types, initial)
+    with b.scope():
+        condition = b.compare("ult" if "unsigned" in op.attributes else "slt", index, upper, index_type)
+        b.branch_if(condition, body, loop.exit)
+        b.start(body)
+        e.values[block.args[0]] = index
+        _bind(e, block.args[1:], carried, words)
+        with b.scope():  # an early continue comes to the latch past what the rest of the body computes
+            _emit_body(e, block, loop)
+        b.start(loop.latch)
+        values = b.phis(types[1:], loop.continues) if loop.continues else []
+        following = b.binary("add", index, step, index_type)
+        b.branch(header)
+        b.give([following, *values], types, b.block, header)
+    b.start(loop.exit)
+    _bind(e, op.results, b.phis(types[1:], [(carried, header), *loop.breaks]), words)
+
+
+def _start_header(
+    e: KernelEmitter, types: Sequence[Attribute], initial: Sequence[Value]
+) -> tuple[Block, Sequence[SSAValue]]:
+    """The header of a loop, entered from here with the ``initial`` values, and what it carries."""
+    entry, header = e.b.block, e.b.label()
+    e.b.branch(header)
+    e.b.start(header)
+    carried = e.b.arguments(types)
+    e.b.give(initial, types, entry, header)
+    return header, carried
+
+
+def emit_loop(e: KernelEmitter, op: TableOperation) -> None:
+    b = e.b
+    block = op.regions[0].blocks[0]
+    types = _types(op.initial)
+    loop = Loop(b.label(), b.label())
+    header, carried = _start_header(e, types, _flatten(e, op.initial))
+    with b.scope():
+        _bind(e, block.args, carried)
+        _emit_body(e, block, loop)
+        if loop.continues:
+            b.start(loop.latch)
+            values = b.phis(types, loop.continues)
+            b.branch(header)
+            b.give(values, types, b.block, header)
+    b.start(loop.exit)
+    if loop.breaks:
+        _bind(e, op.results, b.phis(_types(op.results), loop.breaks))
+    else:
+        _bind(e, op.results, _undefined(e, op.results))
+
+
+def _undefined(e: KernelEmitter, values: Sequence[SSAValue]) -> list[Value]:
+    """What stands for values that no path reaches."""
+    return [e.b.undefined(type) for type in _types(values)]
+
+
+def _emit_body(e: KernelEmitter, block: Block, loop: Loop) -> None:
+    e.loops.append(loop)
+    e.emit_block(block)
+    e.loops.pop()
+
+
+def emit_continue(e: KernelEmitter, op: TableOperation) -> None:
+    heap_storage.leave_loop(e, op)
+    loop = e.loops[-1]
+    values = _flatten(e, op.operands, loop.words)
+    loop.continues.append((values, e.b.block))
+    e.b.branch(loop.latch)
+
+
+def emit_break(e: KernelEmitter, op: TableOperation) -> None:
+    heap_storage.leave_loop(e, op)
+    loop = e.loops[-1]
+    values = _flatten(e, op.operands, loop.words)
+    loop.breaks.append((values, e.b.block))
+    e.b.branch(loop.exit)
+
+
+# ---- if ------------------------------------------------------------------------------------------
+def emit_if(e: KernelEmitter, op: TableOperation) -> None:
+    b = e.b
+    labels, merge = (b.label(), b.label()), b.label()
+    edges: list[Edge] = []
+    b.branch_if(e.scalar(op.condition), *labels)
+    for region, label in zip(op.regions, labels):
+        b.start(label)
+        block = region.blocks[0]
+        last = block.last_op
+        with b.scope():
+            e.emit_block(block)
+            if last is None or last.name.endswith(".yield"):
+                edges.append((_flatten(e, last.operands if last else ()), b.block))
+                b.branch(merge)
+    if not edges:
+        # Both arms leave the loop: what follows in the text is never reached.
+        b.start(merge)
+        _bind(e, op.results, _undefined(e, op.results))
+        return
+    b.start(merge)
+    _bind(e, op.results, b.phis(_types(op.results), edges))
+
+
+def emit_yield(e: KernelEmitter, op: TableOperation) -> None:
+    """Its operands are read by the operation around it."""
+    heap_storage.leave_block(e, block_of(op))
+
+
+def emit_return(e: KernelEmitter, op: Operation) -> None:
+    """An agent that returns goes to its end, where it may have to meet the others."""
+    heap_storage.leave_kernel(e, op)
+    if e.agent_end is None:
+        e.b.return_()
+    else:
+        e.b.branch(e.agent_end)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.for": emit_for,
+    "nv_tileas.loop": emit_loop,
+    "nv_tileas.if": emit_if,
+    "nv_tileas.continue": emit_continue,
+    "nv_tileas.break": emit_break,
+    "nv_tileas.yield": emit_yield,
+    "func.return": emit_return,
+    "llvm.return": emit_return,  # from inside a branch or a loop
+}

@@ -1,0 +1,124 @@
+"""print and assert on the device: ``gpu.printf`` and ``cf.assert``.
+
+One thread prints scalars, and tiles as nested lists. Tiles too large for it (``PRINTED_WHOLE``) are printed element by
+element, each with a text of its own by the thread that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.cf import AssertOp
+from xdsl.ir import SSAValue
+
+from ....core.errors import Unsupported
+from ....ir.casting import string_of
+from ....ir.dialects.cuda_tile.location import LOC, location_attr
+from ....ir.dialects.gpu_ext import PrintfOp
+from ....ir.dialects.op_definition import TableOperation
+from ....ir.layouts import LinearLayout
+from ...common.llvm_element_types import Element
+from ...common.llvm_types import I1
+from ..decompose_prints import parts_of
+from ..emission.function_builder import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+
+# Of one call: those after them are ignored (CUDA C++ Programming Guide, "Formatted Output").
+MOST_ARGUMENTS = 32
+Argument = tuple[Element, Value]
+Piece = tuple[str, Argument | None]
+
+
+def emit_print(e: KernelEmitter, op: TableOperation) -> None:
+    if op.result_token is not None:
+        e.values[op.result_token] = None
+    text = string_of(op, "format")
+    if not all(map(_is_whole, _tiles(e, op))):
+        return _print_elements(e, op, text)
+    with e.b.when(e.first_thread):
+        for part, arguments in _calls(_pieces(e, op, text)):
+            _print(e, part, arguments)
+
+
+def _tiles(e: KernelEmitter, op: TableOperation) -> list[SSAValue]:
+    return [value for value in op.values if isinstance(e.values[value], list)]
+
+
+def _is_whole(tile: SSAValue) -> bool:
+    """Whether each thread holds all of a tile, in order."""
+    layout = layout_of(tile)
+    return layout == LinearLayout.replicated(layout.shape, layout.num_warps)
+
+
+def _pieces(e: KernelEmitter, op: TableOperation, text: str) -> Iterator[Piece]:
+    """What is printed, a conversion at a time."""
+    values = iter(op.values)
+    for before, conversion in parts_of(text):
+        yield before, None
+        if not conversion or (value := next(values, None)) is None:
+            yield conversion, None
+            continue
+        shape = layout_of(value).shape if isinstance(e.values[value], list) else ()
+        elements = e.registers(value) if shape else [e.scalar(value)]
+        yield from _listed(conversion, shape, iter([(e.element(value), element) for element in elements]))
+
+
+def _listed(conversion: str, shape: tuple[int, ...], elements: Iterator[Argument]) -> Iterator[Piece]:
+    """Nested lists of a tile's elements, which come in row-major order."""
+    if not shape:
+        yield conversion, next(elements)
+        return
+    for index in range(shape[0]):
+        yield ", " if index else "[", None
+        yield from _listed(conversion, shape[1:], elements)
+    yield "]", None
+
+
+def _calls(pieces: Iterable[Piece]) -> Iterator[tuple[str, list[Argument]]]:
+    """The formats and arguments of the calls that print pieces one after another."""
+    text, arguments = "", list[Argument]()
+    for fragment, argument in pieces:
+        if argument is not None:
+            if len(arguments) == MOST_ARGUMENTS:
+                yield text, arguments
+                text, arguments = "", []
+            arguments.append(argument)
+        text += fragment
+    yield text, arguments
+
+
+def _print_elements(e: KernelEmitter, op: TableOperation, text: str) -> None:
+    """Each element on its own; the tiles share one shape and so one layout."""
+    tiles = _tiles(e, op)
+    layout = layout_of(tiles[0])
+    if any(layout_of(tile).shape != layout.shape for tile in tiles):
+        raise Unsupported("print-shapes", "print of large tiles of different shapes", remedy="print them one by one")
+    columns = [
+        (e.element(v), e.registers_as(v, layout) if v in tiles else [e.scalar(v)] * layout.num_registers)
+        for v in op.values
+    ]
+    condition, done = e.holder(layout), set[int]()
+    for register, offset in enumerate(layout.register_offsets):
+        if offset not in done:
+            done.add(offset)
+            with nullcontext() if condition is None else e.b.when(condition):
+                _print(e, text, [(element, column[register]) for element, column in columns])
+
+
+def _print(e: KernelEmitter, text: str, arguments: list[Argument]) -> None:
+    values = tuple(e.b.of(value, element.type) for element, value in arguments)
+    e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
+
+
+def emit_assert(e: KernelEmitter, op: TableOperation) -> None:
+    """Every element is true."""
+    first, *others = dict.fromkeys(e.registers(op.condition))
+    holds = e.b.every(first, *others)
+    made = e.b.operation(AssertOp, (e.b.of(holds, I1),), (), {"msg": op.attributes["message"]})
+    if (location := location_attr(op)) is not None:
+        made.attributes[LOC] = location
+
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.print": emit_print, "nv_tileas.assert": emit_assert}

@@ -1,0 +1,96 @@
+"""The tile program's place in the grid, tokens, globals and barriers."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from ....core.errors import InvalidInput
+from ....core.symbols.symbol_names import quoted_name
+from ....ir.casting import number_of, string_of
+from ....ir.dialects import gpu_ext as gpu
+from ....ir.dialects.cuda_tile.location import source_location
+from ....ir.dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
+from ....ir.dialects.op_definition import TableOperation
+from ...common.llvm_types import GLOBAL, I8, I32, I64, pointer
+from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..memory import heap_storage
+
+AXES = "xyz"
+GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDependencyWaitOp}
+
+
+def emit_program_id(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = _of_programs(e, op, gpu.BlockIdOp)
+
+
+def emit_num_programs(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = _of_programs(e, op, gpu.GridDimOp)
+
+
+def _of_programs(e: KernelEmitter, op: TableOperation, kind: type[Operation]) -> SSAValue:
+    """Of CTAs, which lie along x in a cluster: ptxas takes 20 instructions one after the other for a cluster's own place."""
+    axis = AXES[number_of(op, "axis")]
+    with e.b.in_prologue():
+        found = e.b.query(kind, axis)
+        return e.b.binary("udiv", found, e.ctas, I32) if axis == "x" and e.ctas > 1 else found
+
+
+def emit_cta_rank(e: KernelEmitter, op: TableOperation) -> None:
+    e.values[op.result] = e.cta_rank
+
+
+def emit_token(e: KernelEmitter, op: TableOperation) -> None:
+    """Text order is program order, so a token needs no value."""
+    e.values[op.results[0]] = None
+
+
+def emit_barrier(e: KernelEmitter, op: TableOperation) -> None:
+    e.barrier()
+
+
+def emit_cast(e: KernelEmitter, op: Operation) -> None:
+    """Types before and after a conversion have the same registers."""
+    e.values[op.results[0]] = e.values[op.operands[0]]
+
+
+def emit_get_global(e: KernelEmitter, op: TableOperation) -> None:
+    name = string_of(op, "symbol")
+    if name not in e.module.variables:
+        message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
+        raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
+    e.values[op.result] = e.b.address_of(name, GLOBAL)
+
+
+def emit_alloca(e: KernelEmitter, op: TableOperation) -> None:
+    """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
+    offset = e.buffers.places[op.result]
+    if "global" in op.attributes:
+        e.values[op.result] = heap_storage.allocate(e, op, offset)
+        return
+    with e.b.in_prologue():
+        place = e.b.offset(e.shared_memory, offset, I8, I32)
+        generic = e.b.cast("ptrtoint", e.b.cast("addrspacecast", place, pointer()), I64)
+        e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))
+
+
+def emit_grid_dependency(e: KernelEmitter, op: TableOperation) -> None:
+    """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
+    if e.target.has("griddepcontrol"):
+        e.b.issue(GRID_DEPENDENCIES[string_of(op, "action")])
+    if op.result_token is not None:
+        e.values[op.result_token] = None
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.get_program_id": emit_program_id,
+    "nv_tileas.get_num_programs": emit_num_programs,
+    "nv_tileas.get_cta_rank": emit_cta_rank,
+    "nv_tileas.create_mem_token": emit_token,
+    "nv_tileas.join_mem_token": emit_token,
+    "nv_tileas.fence_alias": emit_token,
+    "nv_tileas.barrier": emit_barrier,
+    "builtin.unrealized_conversion_cast": emit_cast,
+    "nv_tileas.get_global": emit_get_global,
+    "nv_tileas.alloca": emit_alloca,
+    "nv_tileas.grid_dependency": emit_grid_dependency,
+}

@@ -1,0 +1,90 @@
+"""Kernels, control flow, and what a kernel says of its grid."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr, i32
+from xdsl.ir import Block, Operation
+
+from ...core.errors import Unsupported
+from ...ir.dialects import cuda_tile
+from ...ir.dialects.nv_tileaa import ops
+from .op_converter import Converter, Handler, operands_of, optional
+
+TERMINATORS = {"yield": ops.YieldOp, "break": ops.BreakOp, "continue": ops.ContinueOp}
+
+
+def _convert_entry(cv: Converter, op: cuda_tile.EntryOp, block: Block) -> None:
+    name, hints = op.sym_name.data, op.optimization_hints
+    regions = [cv.region(op.regions[0])]
+    cv.emit(op, ops.FuncOp.make([], [], regions=regions, sym_name=name, optimization_hints=hints), block)
+
+
+def _convert_for(cv: Converter, op: cuda_tile.ForOp, block: Block) -> None:
+    values = operands_of(cv, op)
+    unsigned = "unsigned_cmp" in op.properties or "unsignedCmp" in op.properties
+    types = [cv.type(result.type) for result in op.results]
+    regions = [cv.region(op.regions[0])]
+    cv.emit(op, ops.ForOp.make([*values[:3], values[3:]], types, regions=regions, unsigned=unsigned), block)
+
+
+def _convert_loop(cv: Converter, op: cuda_tile.LoopOp, block: Block) -> None:
+    initial = operands_of(cv, op)
+    types = [cv.type(result.type) for result in op.results]
+    cv.emit(op, ops.LoopOp.make([initial], types, {}, [cv.region(op.regions[0])]), block)
+
+
+def _convert_if(cv: Converter, op: cuda_tile.IfOp, block: Block) -> None:
+    types = [cv.type(result.type) for result in op.results]
+    regions = [cv.region(region) for region in op.regions]
+    for region in regions:
+        if not region.blocks[0].ops:
+            region.blocks[0].add_op(ops.YieldOp.make([[]], []))
+    cv.emit(op, ops.IfOp.make([cv.value(op.operands[0])], types, {}, regions), block)
+
+
+def _convert_terminator(cv: Converter, op: Operation, block: Block) -> None:
+    target = TERMINATORS[op.name.removeprefix("cuda_tile.")]
+    cv.emit(op, target.make([operands_of(cv, op)], []), block)
+
+
+def _convert_return(cv: Converter, op: cuda_tile.ReturnOp, block: Block) -> None:
+    if op.operands:
+        raise Unsupported("kernel-returns", "Kernel functions do not support return with operands")
+    cv.emit(op, ops.ReturnOp.make([], []), block)
+
+
+def _convert_assert(cv: Converter, op: cuda_tile.AssertOp, block: Block) -> None:
+    cv.build(op, block, ops.AssertOp, [cv.value(op.operands[0])], {"message": op.properties["message"]})
+
+
+def _convert_print(cv: Converter, op: cuda_tile.PrintTkoOp, block: Block) -> None:
+    text = op.properties.get("str") or op.properties["format"]
+    values = [cv.value(value) for value in op.args]
+    cv.build(op, block, ops.PrintOp, [values, optional(cv, op.token)], {"format": text})
+
+
+def _convert_block_id(cv: Converter, op: Operation, block: Block) -> None:
+    target = ops.GetProgramIdOp if op.name.endswith("id") else ops.GetNumProgramsOp
+    for axis, result in enumerate(op.results):
+        new = target.make([], [i32], axis=axis)
+        cv.values[result] = cv.emit(op, new, block, bind=False).results[0]
+
+
+def _convert_grid_dependency(cv: Converter, op: cuda_tile.TileOperation, block: Block) -> None:
+    action = "launch_dependents" if "launch" in op.name else "wait"
+    token = cv.value(op.operands[0]) if op.operands else None
+    cv.build(op, block, ops.GridDependencyOp, [token], {"action": StringAttr(action)})
+
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(TERMINATORS, _convert_terminator),
+    **dict.fromkeys(("get_tile_block_id", "get_num_tile_blocks"), _convert_block_id),
+    **dict.fromkeys(("gdc_launch_dependents_tko", "gdc_wait_tko"), _convert_grid_dependency),
+    "for": _convert_for,
+    "loop": _convert_loop,
+    "if": _convert_if,
+    "return": _convert_return,
+    "assert": _convert_assert,
+    "print_tko": _convert_print,
+    "entry": _convert_entry,
+}

@@ -1,0 +1,103 @@
+"""Have tile programs of a few rows of the grid begin together, as the option ``tile_group`` asks.
+
+In:    nv_tileaa operations; a kernel that asks for its place along axes 0 and 1 of its grid, and ``tile_group`` above 1.
+Out:   the place is another one of the same grid: of each ``tile_group`` rows (axis 1), those programs begin first that are
+       first in their row (axis 0), in the order in which the hardware starts CTAs, axis 0 first. ``tile_group`` on the kernel, or
+       ``tile_group_declined``, the reason why its programs begin in the order of the grid.
+After: eliminate_common (nothing asks for a place without need). Before: all passes that look at scalars.
+Sound: each place of a group is taken once: with the rows r that it has (the last one may have fewer), places
+       r * column + row and row * columns + column of a program are the same numbers in two orders. Grids with so many columns that a number
+       would not fit in 32 bits keep their order, for all programs alike. A cluster is one tile program. Tile IR promises no
+       order of programs; where one may wait for another (accesses that are not weak), the order stays all the same.
+Source: L2 serves a wave of programs that is a square of tiles rather than a line: Triton's tutorial on matrix multiplication
+       ("L2 cache optimizations"), CUTLASS ("threadblock rasterization").
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import block_of, given, row
+from ...ir.dialects import arith
+from ...ir.dialects.fast_xdsl import walk
+from ...ir.dialects.nv_tileaa.ops import GetNumProgramsOp, GetProgramIdOp
+from ...ir.dialects.op_definition import TableOperation
+from ...ir.dialects.op_traits import is_entry
+from ..analysis.memory_order import is_unordered, semantic_of
+from ..job import Job
+from ..pass_manager import EdgePass
+
+ACROSS, DOWN = 0, 1
+LARGEST = (1 << 31) - 1
+
+
+class GroupTiles(EdgePass):
+    """Groups of rows of tile programs."""
+
+    name = "tileaa-group-tiles"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if job.tile_group == 1:
+            return
+        for func in module.body.block.ops:
+            if is_entry(func):
+                _group(func, job.tile_group)
+
+
+def _group(func: Operation, group: int) -> None:
+    asked = [op for op in walk(func) if isinstance(op, GetProgramIdOp)]
+    reason = _reason(func, {op.axis for op in asked})
+    if reason is not None:
+        row(func).tile_group_declined = reason
+        return
+    row(func).tile_group = group
+    places = _Places(given(func.regions[0].blocks[0].first_op)).of(group)
+    for op in asked:
+        if op.axis in places:
+            op.results[0].replace_all_uses_with(places[op.axis])
+            block_of(op).erase_op(op)
+
+
+def _reason(func: Operation, axes: set[int]) -> str | None:
+    """Why the programs of a kernel begin in the order of its grid; None where they need not."""
+    if not {ACROSS, DOWN} <= axes:
+        return "the kernel does not ask for its place along both axis 0 and axis 1 of its grid"
+    for op in walk(func):
+        if not is_unordered(op):
+            return f"{op.name} is {semantic_of(op)}, not weak"
+    return None
+
+
+class _Places:
+    """Scalars computed where a kernel begins, before ``first``."""
+
+    def __init__(self, first: Operation):
+        self.first = first
+
+    def of(self, group: int) -> dict[int, SSAValue]:
+        """A program's place along both axes."""
+        row, column = (self._insert(GetProgramIdOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
+        rows, columns = (self._insert(GetNumProgramsOp.make([], [i32], axis=axis)) for axis in (DOWN, ACROSS))
+        start = self._binary(arith.AndIOp, row, self._constant(-group))
+        left = self._binary(arith.SubiOp, rows, start)
+        height = self._binary(arith.MinUIOp, left, self._constant(group))
+        before = self._binary(arith.MuliOp, self._binary(arith.SubiOp, row, start), columns)
+        number = self._binary(arith.AddiOp, before, column)
+        down = self._binary(arith.AddiOp, start, self._binary(arith.RemUIOp, number, height))
+        across = self._binary(arith.DivUIOp, number, height)
+        fits = self._insert(arith.CmpiOp.make([columns, self._constant(LARGEST // group)], [i1], predicate="sle"))
+        return {DOWN: self._either(fits, down, row), ACROSS: self._either(fits, across, column)}
+
+    def _either(self, condition: SSAValue, first: SSAValue, second: SSAValue) -> SSAValue:
+        return self._insert(arith.SelectOp.make([condition, first, second], [i32]))
+
+    def _binary(self, kind: type[TableOperation], left: SSAValue, right: SSAValue) -> SSAValue:
+        return self._insert(kind.make([left, right], [i32]))
+
+    def _constant(self, number: int) -> SSAValue:
+        return self._insert(arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)}))
+
+    def _insert(self, op: Operation) -> SSAValue:
+        block_of(self.first).insert_op_before(op, self.first)
+        return op.results[0]

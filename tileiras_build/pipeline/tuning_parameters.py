@@ -1,0 +1,86 @@
+"""TUNING: numbers by which a build chooses among schedules of the same program, one frozen row each.
+
+Each is an option of the build, of ``lower`` and of ``compile``, and a field of ``Job`` of the same name. With the defaults
+results are as accurate, and tile programs begin in the order, as a program says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ..core.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """``values`` are those that it may have, ``help`` is half a sentence about them; ``is_launched``: whoever launches a kernel
+    has to follow what its manifest says of it."""
+
+    name: str
+    help: str
+    default: int
+    values: tuple[int, ...]
+    is_launched: bool = False
+
+    def read(self, text: object) -> int:
+        """What a text means; raises InvalidInput[option-value]."""
+        word = str(text)
+        if word.isascii() and word.isdecimal() and int(word) in self.values:
+            return int(word)
+        self._refuse(word)
+
+    def check(self, _: str, text: str) -> None:
+        """As an option of the build; raises InvalidInput[option-value]."""
+        self.read(text)
+
+    def _refuse(self, word: str) -> NoReturn:
+        message = f"{self.name}={word} is not a valid value"
+        raise InvalidInput("option-value", message, remedy=f"use one of {self.said}")
+
+    @property
+    def flag(self) -> str:
+        """It as an option of a command."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def said(self) -> str:
+        """Its values, as people read them."""
+        return ", ".join(map(str, self.values))
+
+
+FP8_SUM_K = Tuning(
+    "fp8_sum_k",
+    "elements along k that the tensor cores of sm_90 sum up of fp8 before that is added in f32, where more are faster and less "
+    "accurate",
+    32,
+    (32, 64, 128),
+)
+TILE_GROUP = Tuning(
+    "tile_group",
+    "rows of the grid (along axis 1) whose tile programs begin together, so that L2 serves more of them; 1 as the grid counts",
+    1,
+    (1, 2, 4, 8, 16, 32),
+)
+PERSISTENT = Tuning(
+    "persistent",
+    "1 to launch no more CTAs than run together, each of which runs tile programs one after the other; 0 for a CTA for each",
+    0,
+    (0, 1),
+    is_launched=True,
+)
+EXP2_POLYNOMIAL = Tuning(
+    "exp2_polynomial",
+    "how many of 16 powers of two (exp2 in f32 that flushes subnormal numbers) between the products of attention on sm_100 are "
+    "polynomials, which is faster and less accurate",
+    0,
+    (0, 2, 4, 6),
+)
+TUNING: tuple[Tuning, ...] = (FP8_SUM_K, TILE_GROUP, PERSISTENT, EXP2_POLYNOMIAL)
+BY_NAME = {row.name: row for row in TUNING}
+
+
+def read_tuning(given: Mapping[str, object]) -> dict[str, int]:
+    """The numbers of TUNING that are ``given``, by their names; raises InvalidInput[option-value]."""
+    return {name: row.read(given[name]) for name, row in BY_NAME.items() if name in given}

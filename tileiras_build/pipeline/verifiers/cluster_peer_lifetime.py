@@ -1,0 +1,139 @@
+"""Proof that a CTA uses another one only while that runs, over the branches of a thread's code.
+
+The CTAs of a cluster run together, but none says when the others begin or end (CUDA Programming Guide, distributed shared
+memory). What needs another CTA:
+
+- an operation on an address that ``mapa`` gave, as an arrival at its mbarrier;
+- a copy to several CTAs, and one that completes on the mbarrier of a pair's first CTA;
+- a commit that arrives in several CTAs;
+- all of tensor memory that a pair of CTAs does together (PTX ISA 9.0, section 9.7.16.5.1): allocation, products, copies.
+
+On every path from the kernel's entry to such an operation stands a wait at the cluster's barrier; on every path from it to
+the kernel's end an arrival there. Giving tensor memory back may come last: the pair does so together.
+
+A violation raises ``InternalError`` with id ``peer-proof``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import Pure
+
+from ...core.errors import InternalError
+from ...ir.casting import row
+from ...ir.dialects.nvvm.instructions import number, word
+from ...ir.dialects.nvvm.ops_copy import TensorLoadOp
+
+FUNCTION, RETURN = "llvm.func", "llvm.return"
+MAPPED, ARRIVES, WAIT = "nvvm.mapa", ("nvvm.cluster.arrive", "nvvm.cluster.arrive.relaxed"), "nvvm.cluster.wait"
+FREES = ("nvvm.tcgen05.relinquish_alloc_permit", "nvvm.tcgen05.dealloc")
+COMMIT = "nvvm.tcgen05.commit"
+CASTS = ("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.getelementptr", "llvm.bitcast")
+
+
+def check_peers(module: ModuleOp) -> int:
+    """Check every function of a module of thread code; how many operations were found that need another CTA."""
+    return sum(_check(op) for op in module.walk() if op.name == FUNCTION and op.regions[0].blocks)
+
+
+def _check(function: Operation) -> int:
+    remote = _remote(function)
+    uses = {op for op in function.walk() if _needs_peer(op, remote)}
+    if not uses:
+        return 0
+    blocks = function.regions[0].blocks
+    for op in _before(blocks[0], WAIT):
+        if op in uses:
+            _fail(op, "nothing says that the other CTA has begun")
+    for op in _behind(list(blocks)):
+        if op in uses and op.name not in FREES:
+            _fail(op, "the other CTA may have ended")
+    return len(uses)
+
+
+def _fail(op: Operation, why: str) -> None:
+    raise InternalError(
+        "peer-proof", f"{op.name} needs another CTA of the cluster: {why}", remedy="report this as a bug"
+    )
+
+
+def _remote(function: Operation) -> set[SSAValue]:
+    """Values that are computed from addresses in other CTAs."""
+    found: set[SSAValue] = set()
+    waiting: list[SSAValue] = [result for op in function.walk() if op.name == MAPPED for result in op.results]
+    while waiting:
+        value = waiting.pop()
+        if value in found:
+            continue
+        found.add(value)
+        for use in value.uses:
+            waiting.extend(_passed_on(use.operation, use.index))
+    return found
+
+
+def _passed_on(user: Operation, index: int) -> Iterable[SSAValue]:
+    """What holds an operand behind an operation: its results, or what it gives the blocks that follow."""
+    if not user.successors:
+        return user.results if _is_computed(user) else ()
+    return [arg for block in user.successors for arg in block.args]
+
+
+def _is_computed(op: Operation) -> bool:
+    return op.has_trait(Pure) or op.name in CASTS
+
+
+def _needs_peer(op: Operation, remote: set[SSAValue]) -> bool:
+    if op.successors or _is_computed(op):
+        return False
+    in_pair = word(op, "group") == "cg2" or number(op, "ctas") == 2
+    return in_pair or _reaches_several(op) or any(operand in remote for operand in op.operands)
+
+
+def _reaches_several(op: Operation) -> bool:
+    """Whether a copy or a commit has a mask of CTAs, or the copy is one of a pair."""
+    if isinstance(op, TensorLoadOp):
+        return op.multicastMask is not None or op.pair is not None
+    return op.name == COMMIT and row(op).mask is not None
+
+
+def _before(entry: Block, stop: str) -> Iterator[Operation]:
+    """The operations that may run before the first one of a name has."""
+    return _walk([entry], lambda block: block.ops, _following, lambda op: op.name == stop)
+
+
+def _behind(blocks: list[Block]) -> Iterator[Operation]:
+    """The operations that may run with no arrival at the cluster's barrier after them."""
+    preceding: dict[Block, list[Block]] = {block: [] for block in blocks}
+    for block in blocks:
+        for successor in _following(block):
+            preceding[successor].append(block)
+    ends = [block for block in blocks if block.last_op is not None and block.last_op.name == RETURN]
+    return _walk(ends, lambda block: reversed(tuple(block.ops)), preceding.__getitem__, lambda op: op.name in ARRIVES)
+
+
+def _following(block: Block) -> Iterable[Block]:
+    return () if block.last_op is None else block.last_op.successors
+
+
+def _walk(
+    blocks: list[Block],
+    ops: Callable[[Block], Iterable[Operation]],
+    onwards: Callable[[Block], Iterable[Block]],
+    stops: Callable[[Operation], bool],
+) -> Iterator[Operation]:
+    """Operations block by block, not beyond those that stop."""
+    waiting, seen = list(blocks), set()
+    while waiting:
+        block = waiting.pop()
+        if block in seen:
+            continue
+        seen.add(block)
+        for op in ops(block):
+            if stops(op):
+                break
+            yield op
+        else:
+            waiting.extend(onwards(block))

@@ -1,0 +1,172 @@
+"""Proof by running that rings of buffers in shared memory are neither read too early nor overwritten too early.
+
+A kernel is run on its stage numbers only, with every loop going round 0, 1, 2 and more times than a ring has stages, or
+groups of iterations, and every branch taken to either side, or to the one that the loop's index says. Along such a run:
+
+- a stage is copied to only if no thread may still be reading it: a barrier came after its last reading;
+- a stage is read only after its copy was committed, waited for, and seen by all: a barrier came after the wait;
+- scratch memory over a ring is written only where no copy to its bytes is under way and no thread may still be reading
+  them; it ends what the stages held, and no copy may follow before a barrier has ended the reading of the scratch.
+
+Every check raises ``InternalError`` with id ``ring-proof`` and says what is wrong with which stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from operator import eq
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import expect, number_of, owner, row
+from ...ir.dialects.nv_tileas.types import BufferType
+from .control_flow_paths import AGENTS, kernels_of
+from .integer_interpreter import ProgramRun
+
+TRIPS, ARMS, GROUPS = (0, 1, 2, 3, 6, 9), (0, 1), 6
+Place = tuple[SSAValue, int]
+ARITHMETIC = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.andi": lambda a, b: a & b,
+    "arith.shrui": lambda a, b: a >> b,
+    "arith.remui": lambda a, b: a % b,
+}
+
+
+def check_rings(module: ModuleOp) -> int:
+    """Check every kernel of a nv_tileas module; how many rings were looked at."""
+    count = 0
+    for kernel in kernels_of(module):
+        rings = [op for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor"]
+        count += len(rings)
+        if rings:
+            for trips, arm in product((*TRIPS, *_trips_of_groups(kernel)), ARMS):
+                _Run(kernel, trips, arm).block(kernel.regions[0].blocks[0])
+    return count
+
+
+def _trips_of_groups(kernel: Operation) -> list[int]:
+    """Trips after which a ring of groups of iterations has turned, where there is one."""
+    steps = [row(op).scale_steps for op in kernel.walk() if op.name == "nv_tileas.async.umma"]
+    return [GROUPS * max(steps) + 1] if max(steps, default=1) > 1 else []
+
+
+class _Run(ProgramRun):
+    """One run: the state of every stage."""
+
+    proof, arithmetic, compare = "ring-proof", ARITHMETIC, {"eq": eq}
+
+    def __init__(self, kernel: Operation, trips: int, arm: int):
+        super().__init__(kernel, trips, arm)
+        self.reading: set[Place] = set()
+        self.scratch: range = range(0)
+        self.uncommitted: set[Place] = set()
+        self.groups: list[set[Place]] = []
+        self.landed: set[Place] = set()
+        self.visible: set[Place] = set()
+
+    def indices(self, op: Operation) -> Iterable[int | None]:
+        """Known where a loop counts from a number in steps of a number."""
+        lower, _, step = self._known(op.operands[:3])
+        if lower is None or step is None:
+            return super().indices(op)
+        return range(lower, lower + self.trips * step, step) if step else [lower] * self.trips
+
+    def step(self, op: Operation) -> None:
+        """Follow the integers and the stages of the rings."""
+        if op.name == AGENTS:  # one of them copies
+            for agent in op.regions:
+                self.block(agent.blocks[0])
+        elif "scratch_offset" in op.attributes:
+            self._use_scratch(op)
+        elif (step := STEPS.get(op.name)) is not None:
+            step(self, op)
+        elif (number := self.number(op)) is not None:
+            self.numbers[op.results[0]] = number
+
+    # ---- events --------------------------------------------------------------------------------------------------
+    def _place(self, op: Operation) -> Place:
+        buffer, stage = row(op).buffer, self.numbers.get(row(op).stage)
+        if stage is None or not 0 <= stage < buffer.type.stages.data:
+            self.fail(f"{op.name} uses stage {stage}")
+        return buffer, stage
+
+    def _use_scratch(self, op: Operation) -> None:
+        """All threads write, meet, and read."""
+        start = number_of(op, "scratch_offset")
+        region = range(start, start + number_of(op, "scratch_bytes"))
+        if "sync_before" in op.attributes:
+            self._barrier()
+        under_way = self.uncommitted.union(self.landed, *self.groups)
+        for place in self.reading | under_way:
+            if _common(region, _bytes_of(place)):
+                self.fail(f"{op.name} writes over stage {place[1]} while it may be copied to or read")
+        self._barrier()
+        self.visible = {place for place in self.visible if not _common(region, _bytes_of(place))}
+        self.scratch = region
+
+    def copy(self, op: Operation) -> None:
+        place = self._place(op)
+        if _common(self.scratch, _bytes_of(place)):
+            self.fail(f"stage {place[1]} is copied to while scratch in its bytes may still be read")
+        if place in self.reading:
+            self.fail(f"stage {place[1]} is copied to while it may still be read")
+        self.visible.discard(place)
+        self.landed.discard(place)
+        self.uncommitted.add(place)
+
+    def commit(self, op: Operation) -> None:
+        self.groups.append(self.uncommitted)
+        self.uncommitted = set()
+
+    def wait(self, op: Operation) -> None:
+        pending = number_of(op, "pending")
+        done = self.groups[: len(self.groups) - pending]
+        self.groups = self.groups[len(done) :]
+        self.landed |= set().union(*done)
+
+    def _barrier(self, op: Operation | None = None) -> None:
+        self.reading.clear()
+        self.scratch = range(0)
+        self.visible |= self.landed
+        self.landed = set()
+
+    def read(self, op: Operation) -> None:
+        if _is_fetched(row(op).buffer):
+            return  # ``pipelines`` proves that it was waited for
+        place = self._place(op)
+        if place not in self.visible:
+            self.fail(f"stage {place[1]} is read before every thread's copies to it have landed and been seen")
+        self.reading.add(place)
+
+
+def _is_fetched(buffer: SSAValue) -> bool:
+    """Whether TMA fills a ring."""
+    return any(use.operation.name == "nv_tileas.async.tiled_tma_load" for use in buffer.uses)
+
+
+def _bytes_of(place: Place) -> range:
+    """Where a stage lies; nowhere before rings have a place."""
+    ring, stage = place
+    if "shared_offset" not in owner(ring).attributes:
+        return range(0)
+    size = expect(BufferType, ring.type).stage_bytes
+    start = number_of(owner(ring), "shared_offset") + stage * size
+    return range(start, start + size)
+
+
+def _common(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop
+
+
+STEPS = {
+    "nv_tileas.async_tiled_load": _Run.copy,
+    "nv_tileas.async_commit": _Run.commit,
+    "nv_tileas.async_wait": _Run.wait,
+    "nv_tileas.barrier": _Run._barrier,
+    "nv_tileas.local_load": _Run.read,
+}

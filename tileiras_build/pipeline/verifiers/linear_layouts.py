@@ -1,0 +1,485 @@
+"""Layouts and conversion plans proved by enumeration: every register of every thread is looked at.
+
+Nothing of the F2 algebra is used here. A layout is only asked ``apply(register, lane, warp)``, a placement
+``element(offset)``; plans are executed step by step as the instructions that they stand for, on tiles whose elements
+are their own coordinates. The only fields read are those that code emission reads.
+
+Every check raises ``InternalError`` with id ``layout-proof`` and says which register of which thread is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tileiras_build.core.errors import InternalError
+from tileiras_build.ir.layouts import (
+    LinearLayout,
+    MatrixAccess,
+    NoOp,
+    Plan,
+    RegisterPermutation,
+    SharedAccess,
+    SharedLayout,
+    SharedRoundTrip,
+    TileParts,
+    WarpShuffle,
+)
+
+LANES = 32
+BANKS, BANK_BYTES = 32, 4
+
+Coordinates = tuple[int, ...]
+# (warp, lane) -> contents of the thread's registers
+Threads = dict[tuple[int, int], list]
+
+
+def fail(message: str) -> None:
+    raise InternalError("layout-proof", message, remedy="report this as a bug of the layout planner")
+
+
+def distribute(layout: LinearLayout) -> Threads:
+    """The registers of every thread when a tile that holds its own coordinates has this layout."""
+    return {
+        (warp, lane): [layout.apply(register, lane, warp) for register in range(layout.num_registers)]
+        for warp in range(layout.num_warps)
+        for lane in range(LANES)
+    }
+
+
+def check_conversion(source: LinearLayout, target: LinearLayout, plan: Plan, warps: int | None = None) -> None:
+    """Execute the plan on every thread and compare each target register."""
+    threads = distribute(source)
+    expected = distribute(target)
+    if threads.keys() != expected.keys():
+        fail(f"the layouts have {len(threads)} and {len(expected)} threads")
+    result = EXECUTE[type(plan)](plan, threads, target.num_registers)
+    compare(result, expected)
+
+
+def compare(result: Threads, expected: Threads) -> None:
+    for thread, registers in expected.items():
+        for register, element in enumerate(registers):
+            if result[thread][register] != element:
+                warp, lane = thread
+                held = result[thread][register]
+                fail(f"register {register} of lane {lane} of warp {warp} holds element {held}, not {element}")
+
+
+# One executor per kind of plan: (plan, registers of all threads, number of target registers) -> target registers.
+
+
+def _run_noop(plan: NoOp, threads: Threads, count: int) -> Threads:
+    return threads
+
+
+def _run_permutation(plan: RegisterPermutation, threads: Threads, count: int) -> Threads:
+    return {thread: [registers[number] for number in plan.registers] for thread, registers in threads.items()}
+
+
+def _swap(values: list, swaps, lane: int, warp: int) -> list:
+    for swap in swaps:
+        if swap.applies(lane, warp):
+            values = [values[number ^ swap.register_xor] for number in range(len(values))]
+    return values
+
+
+def _run_shuffle(plan: WarpShuffle, threads: Threads, count: int) -> Threads:
+    sent = {}
+    for (warp, lane), registers in threads.items():
+        values = [tuple(registers[number] for number in value) for value in plan.source_values]
+        sent[warp, lane] = _swap(values, plan.source_swaps, lane, warp)
+    result = {}
+    for warp, lane in threads:
+        received = []
+        for shuffle in plan.shuffles:
+            source = plan.source_lane(lane, warp) ^ shuffle.lane_xor
+            if plan.is_own_lane(shuffle) and source != lane:
+                fail(f"lane {lane} skips a shuffle that reads lane {source}")
+            if plan.is_butterfly and source != lane ^ shuffle.lane_xor:
+                fail(f"lane {lane} reads lane {source}, which is no butterfly")
+            received.append(sent[warp, source][shuffle.value])
+        received = _swap(received, plan.result_swaps, lane, warp)
+        result[warp, lane] = [received[value][element] for value, element in plan.result_registers]
+    return result
+
+
+class SharedMemory:
+    """Bytes (or nibbles) with the element last written to them; reading a place never written is an error."""
+
+    def __init__(self, size_bytes: int, element_bits: int):
+        self.size, self.element_bits = size_bytes, element_bits
+        self.cells: dict[int, object] = {}
+
+    def units(self, address: int, count: int) -> list[int]:
+        """Element numbers at a byte address; checks alignment and bounds."""
+        size = count * self.element_bits // 8
+        if size == 0 or address % size or not 0 <= address <= self.size - size:
+            fail(f"an access of {size} bytes at {address} in a scratch of {self.size} bytes")
+        first = address * 8 // self.element_bits
+        return list(range(first, first + count))
+
+    def write(self, address: int, elements: list) -> None:
+        for unit, element in zip(self.units(address, len(elements)), elements, strict=True):
+            if self.cells.get(unit, element) != element:
+                fail(f"two elements, {self.cells[unit]} and {element}, are stored at one place")
+            self.cells[unit] = element
+
+    def read(self, address: int, count: int) -> list:
+        units = self.units(address, count)
+        if missing := [unit for unit in units if unit not in self.cells]:
+            fail(f"element {missing[0]} of the scratch is read but never written")
+        return [self.cells[unit] for unit in units]
+
+
+def _store_vectors(access: SharedAccess, threads: Threads, memory: SharedMemory) -> None:
+    for (warp, lane), registers in threads.items():
+        if access.is_holder(lane, warp):
+            for number, vector in enumerate(access.vectors):
+                memory.write(access.address(number, lane, warp), [registers[r] for r in vector.registers])
+
+
+def _load_vectors(access: SharedAccess, threads: Threads, memory: SharedMemory) -> None:
+    for (warp, lane), registers in threads.items():
+        for number, vector in enumerate(access.vectors):
+            loaded = memory.read(access.address(number, lane, warp), len(vector.registers))
+            for register, element in zip(vector.registers, loaded):
+                registers[register] = element
+
+
+def _matrix_words(access: MatrixAccess, instruction: int, warp: int):
+    """(matrix number, lane, positions) of each 32-bit register, as the ISA spreads an 8x8 matrix of 16-bit units.
+
+    A position is (byte address of the row, first element in the row, how many).
+    """
+    elements = 32 // access.element_bits
+    for matrix in range(access.count):
+        rows = [access.address(instruction, 8 * matrix + row, warp) for row in range(8)]
+        for lane in range(LANES):
+            if access.transposed:
+                units = 16 // access.element_bits
+                places = [(rows[2 * (lane % 4) + half], lane // 4 * units, units) for half in range(2)]
+            else:
+                places = [(rows[lane // 4], lane % 4 * elements, elements)]
+            yield matrix, lane, places
+
+
+def _run_matrices(access: MatrixAccess, threads: Threads, memory: SharedMemory, load: bool) -> None:
+    row_elements = 16 * 8 // access.element_bits
+    for warp in {warp for warp, _ in threads}:
+        if not load and warp & access.free_warps:
+            continue
+        for number, instruction in enumerate(access.instructions):
+            for matrix, lane, places in _matrix_words(access, number, warp):
+                exchanged = lane & access.swapped_lanes != 0
+                names, word = instruction.registers[matrix ^ exchanged], []
+                for address, first, count in places:
+                    units = memory.units(address, row_elements)[first : first + count]
+                    word += units
+                registers = threads[warp, lane]
+                if len(word) != len(names):
+                    fail(f"{len(names)} registers for a word of {len(word)} elements")
+                for name, unit in zip(names, word):
+                    if load:
+                        registers[name] = memory.cells[unit]
+                    else:
+                        memory.cells[unit] = registers[name]
+
+
+def store(access: SharedAccess | MatrixAccess, threads: Threads, memory: SharedMemory) -> None:
+    """Execute all stores of all threads."""
+    if isinstance(access, SharedAccess):
+        _store_vectors(access, threads, memory)
+    else:
+        _run_matrices(access, threads, memory, load=False)
+
+
+def load(access: SharedAccess | MatrixAccess, threads: Threads, memory: SharedMemory) -> None:
+    """Execute all loads of all threads, into their canonical registers."""
+    if isinstance(access, SharedAccess):
+        _load_vectors(access, threads, memory)
+    else:
+        _run_matrices(access, threads, memory, load=True)
+
+
+def _run_round_trip(plan: SharedRoundTrip, threads: Threads, count: int) -> Threads:
+    loaded = {thread: [None] * count for thread in threads}
+    for trip in plan.passes:
+        memory = SharedMemory(plan.scratch_bytes, plan.shared.element_bits)
+        store(trip.store, threads, memory)
+        load(trip.load, loaded, memory)
+    return {thread: [registers[number] for number in plan.register_source] for thread, registers in loaded.items()}
+
+
+EXECUTE: dict[type, Callable[..., Threads]] = {
+    NoOp: _run_noop,
+    RegisterPermutation: _run_permutation,
+    WarpShuffle: _run_shuffle,
+    SharedRoundTrip: _run_round_trip,
+}
+
+
+# Placements and accesses
+
+
+def check_placement(shared: SharedLayout) -> None:
+    """Every element has one offset, and ``size_bytes`` holds them."""
+    count = 1
+    for size in shared.shape:
+        count *= size
+    if len({shared.element(offset) for offset in range(count)}) != count:
+        fail(f"{shared} puts two elements at one place")
+    if shared.size_bytes * 8 < count * shared.element_bits:
+        fail(f"{shared} does not fit its {shared.size_bytes} bytes")
+
+
+def check_access(layout: LinearLayout, shared: SharedLayout, access: SharedAccess | MatrixAccess) -> None:
+    """Loads from a placement full of coordinates give the layout; stores of the layout fill the placement."""
+    check_placement(shared)
+    count = shared.size_bytes * 8 // shared.element_bits
+    full = SharedMemory(shared.size_bytes, shared.element_bits)
+    full.cells = {offset: shared.element(offset) for offset in range(count)}
+    expected = distribute(layout)
+    loaded = {thread: [None] * layout.num_registers for thread in expected}
+    load(access, loaded, full)
+    compare({thread: [held[r] for r in access.register_source] for thread, held in loaded.items()}, expected)
+    stored = SharedMemory(shared.size_bytes, shared.element_bits)
+    store(access, expected, stored)
+    held = {element for registers in expected.values() for element in registers}
+    if stored.cells != {offset: element for offset, element in full.cells.items() if element in held}:
+        fail("the stores do not fill the placement")
+
+
+def check_parts(layout: LinearLayout, shared: SharedLayout, parts: TileParts) -> None:
+    """Stores of each part fill a region of its own with what the placement of the whole has at the part's offsets."""
+    size = shared.size_bytes // len(parts.moves)
+    regions = [SharedMemory(size, shared.element_bits) for _ in parts.moves]
+    threads = distribute(layout)
+    for move, region in zip(parts.moves, regions):
+        store(move, threads, region)
+    for offset in range(shared.size):
+        part, inside = parts.place(offset)
+        if regions[part].cells.pop(inside, None) != shared.element(offset):
+            fail(f"element {shared.element(offset)} is not at offset {inside} of part {part}")
+    if any(region.cells for region in regions):
+        fail("a part holds more than its elements")
+
+
+def count_conflicts(access: SharedAccess | MatrixAccess, warp: int = 0) -> int:
+    """The most wavefronts that any phase of any instruction of a warp needs, counted by listing the words that each
+    bank serves.
+    """
+    if isinstance(access, MatrixAccess):
+        size, instructions = 16, len(access.instructions)
+        groups = [range(8 * matrix, 8 * matrix + 8) for matrix in range(access.count)]
+    else:
+        size, instructions = access.access_bytes, len(access.vectors)
+        lanes = LANES * BANK_BYTES // max(BANK_BYTES, size)
+        groups = [range(first, first + lanes) for first in range(0, LANES, lanes)]
+    starts = range(0, size, BANK_BYTES)
+    return max(
+        _wavefronts(access.address(number, lane, warp) + start for lane in group for start in starts)
+        for number in range(instructions)
+        for group in groups
+    )
+
+
+def _wavefronts(addresses: Iterable[int]) -> int:
+    banks: dict[int, set[int]] = {}
+    for address in addresses:
+        word = address // BANK_BYTES
+        banks.setdefault(word % BANKS, set()).add(word)
+    return max(len(words) for words in banks.values())
+
+
+# Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5, written out.
+# g = lane >> 2, t = lane % 4, i = element number.
+
+Formula = Callable[[int, int, int], Coordinates]
+
+C_16_BY_8: Formula = lambda g, t, i: (g + 8 * (i >= 2), 2 * t + i % 2)
+
+FRAGMENTS: dict[tuple[int, int, int, int], tuple[Formula, Formula, Formula]] = {
+    # (m, n, k, element bits): A (row, k), B (k, column), C (row, column)
+    (8, 8, 4, 64): (lambda g, t, i: (g, t), lambda g, t, i: (t, g), lambda g, t, i: (g, 2 * t + i)),
+    (16, 8, 4, 64): (lambda g, t, i: (g + 8 * i, t), lambda g, t, i: (t, g), C_16_BY_8),
+    (16, 8, 4, 32): (lambda g, t, i: (g + 8 * i, t), lambda g, t, i: (t, g), C_16_BY_8),
+    (16, 8, 8, 64): (
+        lambda g, t, i: (g + 8 * (i in (1, 3)), t + 4 * (i in (2, 3))),
+        lambda g, t, i: (t + 4 * i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 8, 32): (
+        lambda g, t, i: (g + 8 * (i in (1, 3)), t + 4 * (i in (2, 3))),
+        lambda g, t, i: (t + 4 * i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 8, 16): (
+        lambda g, t, i: (g + 8 * (i >= 2), 2 * t + i % 2),
+        lambda g, t, i: (2 * t + i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 16, 64): (
+        lambda g, t, i: (g + 8 * (i % 2), (2 * i if i % 2 == 0 else 2 * i - 2) + t),
+        lambda g, t, i: (t + 4 * i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 16, 16): (
+        lambda g, t, i: (g + 8 * (i in (2, 3, 6, 7)), 2 * t + i % 2 + 8 * (i >= 4)),
+        lambda g, t, i: (2 * t + i % 2 + 8 * (i >= 2), g),
+        C_16_BY_8,
+    ),
+    (16, 8, 16, 8): (
+        lambda g, t, i: (g + 8 * (i >= 4), 4 * t + i % 4),
+        lambda g, t, i: (4 * t + i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 32, 8): (
+        lambda g, t, i: (g + 8 * (i // 4 in (1, 3)), 4 * t + i % 4 + 16 * (i >= 8)),
+        lambda g, t, i: (4 * t + i % 4 + 16 * (i >= 4), g),
+        C_16_BY_8,
+    ),
+    (16, 8, 32, 4): (
+        lambda g, t, i: (g + 8 * (i >= 8), 8 * t + i % 8),
+        lambda g, t, i: (8 * t + i, g),
+        C_16_BY_8,
+    ),
+    (16, 8, 64, 4): (
+        lambda g, t, i: (g + 8 * (i // 8 in (1, 3)), 8 * t + i % 8 + 32 * (i >= 16)),
+        lambda g, t, i: (8 * t + i % 8 + 32 * (i >= 8), g),
+        C_16_BY_8,
+    ),
+}
+
+
+def check_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operand: str) -> None:
+    """A one-warp fragment layout holds what the ISA's formula says, and as many elements."""
+    m, n, k, _ = atom
+    formula = FRAGMENTS[atom]["ABC".index(operand)]
+    shape = {"A": (m, k), "B": (k, n), "C": (m, n)}[operand]
+    if layout.shape != shape or layout.num_registers * LANES != shape[0] * shape[1]:
+        fail(f"the fragment {operand} of m{m}n{n}k{k} covers {layout.shape} with {layout.num_registers} registers")
+    for lane in range(LANES):
+        for register in range(layout.num_registers):
+            element = formula(lane >> 2, lane % 4, register)
+            if layout.apply(register, lane, 0) != element:
+                fail(f"{operand}{register} of lane {lane} is {layout.apply(register, lane, 0)}, the ISA says {element}")
+
+
+def check_product(tiling) -> None:
+    """Every warp's atoms multiply matching fragments, and each element of C meets each k exactly once somewhere (per
+    replica).
+    """
+    a, b, c = (distribute(layout) for layout in (tiling.a, tiling.b, tiling.c))
+    atom = tiling.atom
+    key = (atom.m, atom.n, atom.k, atom.element_bits)
+    met: dict[tuple[int, Coordinates], set[int]] = {}
+    for a_registers, b_registers, c_registers in tiling.atoms():
+        for warp in range(tiling.c.num_warps):
+            parts = zip((a, b, c), (a_registers, b_registers, c_registers), FRAGMENTS[key], strict=True)
+            tiles = [_atom_elements(threads, warp, registers, formula) for threads, registers, formula in parts]
+            _meet(tiles, warp, met)
+    for (warp, element), ks in met.items():
+        if ks != set(range(tiling.k)):
+            fail(f"element {element} of C in warp {warp} meets {len(ks)} of {tiling.k} products")
+
+
+def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formula) -> dict[Coordinates, Coordinates]:
+    """Position in the atom -> tile element, as the instruction will see the operand."""
+    return {
+        formula(lane >> 2, lane % 4, i): threads[warp, lane][register]
+        for lane in range(LANES)
+        for i, register in enumerate(registers)
+    }
+
+
+def _meet(tiles, warp: int, met: dict) -> None:
+    a, b, c = tiles
+    depth = 1 + max(k for _, k in a)
+    for (row, column), element in c.items():
+        for k in range(depth):
+            *batch_a, i, k_a = a[row, k]
+            *batch_b, k_b, j = b[k, column]
+            if (*batch_a, i, j) != element or k_a != k_b or batch_a != batch_b:
+                fail(f"an mma adds A{a[row, k]} times B{b[k, column]} to C{element}")
+            met.setdefault((warp, element), set()).add(k_a)
+
+
+# Tensor memory: the figures of PTX ISA 9.0, section 9.7.16.10, as formulas: lane (of the 32 or 16 that a warp reaches)
+# and column of register i of thread t.
+
+DATA_PATHS: dict[str, Callable[[int, int], tuple[int, int]]] = {
+    "32x32b": lambda t, i: (t, i),
+    "16x128b": lambda t, i: (t // 4 + 8 * (i % 2), t % 4 + 4 * (i // 2)),
+    "16x256b": lambda t, i: (t // 4 + 8 * (i // 2 % 2), i % 2 + 2 * (t % 4) + 8 * (i // 4)),
+}
+
+
+def check_tensor_tile(tile) -> None:
+    """Each register of a thread is the element that its loads find: row and column follow from lane and column of
+    tensor memory, by Layout D for 128 rows and F for 64.
+    """
+    per_word = 32 // tile.element_bits
+    for warp in range(tile.layout.num_warps):
+        group_m, group_n = warp // 4 % tile.groups_m, warp // 4 // tile.groups_m
+        for lane in range(LANES):
+            register = 0
+            for own, first, repetitions in tile.pieces(tile.shape.most):
+                for i in range(repetitions * tile.shape.registers):
+                    place, word = DATA_PATHS[tile.shape.name](lane, i)
+                    row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)
+                    column = (group_n * tile.warp_words + first + word) * per_word
+                    for neighbor in range(per_word):
+                        _expect(tile.layout, register, lane, warp, (row, column + neighbor))
+                        register += 1
+            if register != tile.layout.num_registers:
+                fail(f"{register} registers are moved, the layout has {tile.layout.num_registers}")
+
+
+def _expect(layout: LinearLayout, register: int, lane: int, warp: int, element: Coordinates) -> None:
+    if (found := layout.apply(register, lane, warp)) != element:
+        fail(f"register {register} of lane {lane} of warp {warp} is {found}, the ISA says {element}")
+
+
+def check_warpgroup(tiling) -> None:
+    """The registers of each wgmma hold the rows of A and C that the instruction pairs (section 9.7.15.5.1, figures of
+    the fragments), and all of C is covered once.
+    """
+    covered: set[Coordinates] = set()
+    for warp in range(tiling.c.num_warps):
+        for lane in range(LANES):
+            for m_tile in range(tiling.m_tiles):
+                rows = [_row(tiling, warp, lane, m_tile, half) for half in range(2)]
+                for n_tile in range(tiling.n_tiles):
+                    covered |= _check_c(tiling, warp, lane, (m_tile, n_tile), rows)
+    if len(covered) != tiling.m * tiling.n:
+        fail(f"{len(covered)} of {tiling.m * tiling.n} elements of C are computed")
+
+
+def _row(tiling, warp: int, lane: int, m_tile: int, half: int) -> int:
+    """The row of A in a thread's registers, the same for all k, which come in the instruction's order."""
+    per_word = 32 // tiling.element_bits
+    rows = set()
+    for k_tile in range(tiling.k_tiles):
+        for i, register in enumerate(tiling.a_registers(m_tile, k_tile)):
+            word, neighbor = divmod(i, per_word)
+            row, k = tiling.a.apply(register, lane, warp)
+            expected = k_tile * tiling.depth + (lane % 4 + 4 * (word // 2)) * per_word + neighbor
+            if k != expected:
+                fail(f"register {register} of lane {lane} of A has k = {k}, the ISA says {expected}")
+            if word % 2 == half:
+                rows.add(row)
+    if len(rows) != 1:
+        fail(f"the registers of lane {lane} of A have rows {rows} where the instruction has one")
+    return rows.pop()
+
+
+def _check_c(tiling, warp: int, lane: int, tile: tuple[int, int], rows: list[int]) -> set[Coordinates]:
+    found: set[Coordinates] = set()
+    for i, register in enumerate(tiling.c_registers(*tile)):
+        row, column = tiling.c.apply(register, lane, warp)
+        group = warp // 4 // tiling.groups_m
+        expected = group * tiling.group_n + tile[1] * tiling.columns + 8 * (i // 4) + 2 * (lane % 4) + i % 2
+        if (row, column) != (rows[i // 2 % 2], expected):
+            fail(f"register {register} of lane {lane} of C is {row, column}, the ISA says {rows[i // 2 % 2], expected}")
+        found.add((row, column))
+    return found

@@ -1,0 +1,131 @@
+"""Proof that operations which exchange data through shared memory do not disturb each other.
+
+An operation with scratch memory writes its region, meets all threads at its own barrier, then reads. A thread that is
+done may run ahead: until the next barrier its neighbors may still be reading. So from each such operation every path
+is followed to the next barrier, its own or another operation's; an operation met on the way must not write to the
+same bytes, unless it begins with a barrier. What an operation that ends in a barrier leaves behind is nobody's.
+
+Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage. ``rings.py``
+and ``tma_stores.py`` prove when scratch may lie over it; here, that a barrier follows the last reading of its tiles.
+
+Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
+
+Every check raises ``InternalError`` with id ``scratch-proof`` and names both operations.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ...core.errors import InternalError
+from ...ir.casting import expect, number_of, owner, string_of
+from ...ir.dialects.nv_tileaa.types import PointerType
+from ...ir.dialects.nv_tileas.types import BufferType, PipelineType
+from ...target.targets import WARP
+from ..common.llvm_element_types import element_of
+from .control_flow_paths import kernels_of, paths_of
+
+BARRIERS, RING, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
+# Each thread waits for products in tensor memory itself; these it knows of its own warps only.
+RING_READERS = ("nv_tileas.local_load", "nv_tileas.async.dot")
+ALIGNMENT = 16
+
+
+def check_scratch(module: ModuleOp) -> int:
+    """Check every kernel of a nv_tileas module; how many operations with scratch memory were looked at."""
+    return sum(_check_kernel(kernel) for kernel in kernels_of(module))
+
+
+def _check_kernel(kernel: Operation) -> int:
+    paths = paths_of(kernel)
+    users = [op for op in paths.following if "scratch_offset" in op.attributes]
+    for op in users:
+        _check_inside(kernel, op)
+        for other in paths.reach(op, _meets):
+            if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _overlap(op, other):
+                _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
+    for op in (op for op in paths.following if op.name in RING_READERS):
+        for other in paths.reach(op, _meets):
+            if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _reads(op, other):
+                _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")
+    _check_storage(kernel, users, [op for op in paths.following if "shared_offset" in op.attributes])
+    return len(users)
+
+
+def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
+    scratch: list[range] = [_region(op) for op in users]
+    held: list[range] = []
+    for op in storage:
+        start = number_of(op, "shared_offset")
+        region = range(start, start + _storage_bytes(op, kernel))
+        others = held if op.name == RING else held + scratch
+        if region.stop > _total(kernel) or any(_common(region, other) for other in others):
+            _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
+        held.append(region)
+
+
+PARKED_WORD_BYTES = 4  # of each thread
+TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
+
+
+def _storage_bytes(op: Operation, kernel: Operation) -> int:
+    if op.name == "nv_tileas.park":
+        return number_of(op, "words") * PARKED_WORD_BYTES * WARP * number_of(kernel, "num_warps")
+    if op.name == "nv_tileas.create_tmem":
+        return TENSOR_ADDRESS_BYTES
+    held = op.results[0].type
+    if isinstance(held, BufferType | PipelineType):
+        return held.size_bytes
+    return number_of(op, "num_elem") * element_of(expect(PointerType, held).pointee).bits // 8
+
+
+def _total(kernel: Operation) -> int:
+    return number_of(kernel, "shared_bytes", 0)
+
+
+def _meets(op: Operation) -> bool:
+    """Whether all threads meet at or in the operation."""
+    return op.name in BARRIERS or "scratch_offset" in op.attributes
+
+
+def _region(op: Operation) -> range:
+    start = number_of(op, "scratch_offset")
+    return range(start, start + number_of(op, "scratch_bytes"))
+
+
+def _reads(op: Operation, other: Operation) -> bool:
+    """Whether an operation reads a ring in the bytes of another's scratch."""
+    rings = (owner(value) for value in op.operands if value.type.name == BUFFER)
+    return any(_common(_place(ring), _region(other)) for ring in rings)
+
+
+def _place(ring: Operation) -> range:
+    if "shared_offset" not in ring.attributes:
+        return range(0)
+    start = number_of(ring, "shared_offset")
+    return range(start, start + expect(BufferType, ring.results[0].type).size_bytes)
+
+
+def _overlap(a: Operation, b: Operation) -> bool:
+    return _common(_region(a), _region(b))
+
+
+def _common(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop
+
+
+def _check_inside(kernel: Operation, op: Operation) -> None:
+    region, total = _region(op), _total(kernel)
+    if region.start % ALIGNMENT or region.stop > total:
+        _fail(kernel, f"{_text(op)} does not lie, aligned to {ALIGNMENT}, in the kernel's {total} bytes")
+
+
+def _text(op: Operation) -> str:
+    region = _region(op)
+    return f"{op.name} [{region.start}, {region.stop})"
+
+
+def _fail(kernel: Operation, message: str) -> None:
+    name = string_of(kernel, "sym_name")
+    raise InternalError("scratch-proof", f"kernel {name}: {message}", remedy="report this as a bug of assign_scratch")

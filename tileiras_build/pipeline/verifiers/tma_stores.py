@@ -1,0 +1,146 @@
+"""Proof that what TMA copies out of shared memory stays there until it is read, and is written when somebody relies on it.
+
+Each async.tiled_tma_store starts copies that only an async.tma_store_wait ends; one with ``read`` ends the reading of
+shared memory, one without it the writing of global memory too. The thread that waits tells the others at a barrier. So
+from each store every path is followed
+
+- to the next wait: the kernel does not end on it, and nothing on it uses the store's bytes of shared memory;
+- from there to the next barrier: nothing on it writes to those bytes, unless it begins with a barrier;
+- to the next wait for writing, and from there to the next barrier: on neither part stands an access that a token orders
+  after the store, nor a fence; the store itself may, where each iteration of its loop stores tiles of its own.
+
+A ring of buffers that another agent fills may share bytes with a store only where no path leads back to a use of the
+ring, or, where a third agent reads it, to a wait for what that one makes: then the agents are done with it.
+
+Every check raises ``InternalError`` with id ``tma-store-proof`` and names both operations.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ...core.errors import InternalError
+from ...ir.casting import expect, number_of, owner, row, string_of
+from ...ir.dialects.nv_tileas.types import BufferType
+from ...ir.dialects.op_definition import TableOperation
+from ..analysis.disjoint_stores import stores_distinct_tiles
+from .control_flow_paths import AGENTS, RETURN, ProgramPaths, kernels_of, paths_of
+from .token_barriers import BARRIER, FENCE
+from .token_paths import ACCESSES, TokenPaths
+
+STORE, WAIT = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait"
+RING, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
+SUM_WAIT = "nv_tileas.async.pipeline.consumer_wait"
+PATTERN_BYTES = 1024  # the longest swizzle repeats after as many
+
+
+def check_tma_stores(module: ModuleOp) -> int:
+    """Check every kernel of a nv_tileas module; how many stores by TMA were looked at."""
+    return sum(_check_kernel(kernel) for kernel in kernels_of(module))
+
+
+def _check_kernel(kernel: Operation) -> int:
+    paths = paths_of(kernel)
+    stores = [row(op) for op in paths.following if op.name == STORE]
+    if not stores:
+        return 0
+    tokens = TokenPaths.of(paths)
+    for store in stores:
+        if _scratch(store).start % PATTERN_BYTES:
+            _fail(kernel, f"{store.name} copies from where no swizzle starts", store)
+        _check_reading(kernel, paths, store)
+        _check_rings(kernel, paths, store)
+        _check_writing(kernel, paths, store, tokens)
+    return len(stores)
+
+
+def _check_reading(kernel: Operation, paths: ProgramPaths, store: Operation) -> None:
+    waits = []
+    for op in paths.reach(store, lambda op: op.name == WAIT):
+        if op.name == WAIT:
+            waits.append(op)
+        elif op.name == RETURN or _touches(op, store):
+            _fail(kernel, f"{op.name} comes while the copies of {store.name} may still read", store)
+    for wait in waits:
+        for op in paths.reach(wait, _meets):
+            if _touches(op, store) and "sync_before" not in op.attributes:
+                _fail(kernel, f"{op.name} comes before all threads know that {store.name} has been read", store)
+
+
+def _check_rings(kernel: Operation, paths: ProgramPaths, store: Operation) -> None:
+    fetched = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
+    apart = {buffer for op in _apart(kernel) for buffer in _buffers(op) if buffer in fetched}
+    for op in paths.reach(store, lambda op: False):
+        # What is waited for is filled from the rings that only another agent reads.
+        for buffer in apart if op.name == SUM_WAIT else [buffer for buffer in _buffers(op) if buffer in fetched]:
+            if _common(_ring(owner(buffer)), _scratch(store)):
+                _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
+
+
+def _apart(kernel: Operation) -> list[Operation]:
+    """What an agent that neither fetches nor computes does."""
+    switches = [op for op in kernel.walk() if op.name == AGENTS]
+    return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
+
+
+def _buffers(op: Operation) -> list[SSAValue]:
+    return [value for value in op.operands if value.type.name == BUFFER]
+
+
+def _check_writing(kernel: Operation, paths: ProgramPaths, store: TableOperation, tokens: TokenPaths) -> None:
+    def relies(op: Operation) -> bool:
+        ordered = op.name in ACCESSES and store in tokens.earlier[op] and not is_apart(op)
+        return op.name == FENCE or (ordered and tokens.leads(store, op, _never))
+
+    def is_apart(op: Operation) -> bool:
+        return op is store and stores_distinct_tiles(store)
+
+    written = []
+    for op in paths.reach(store, _waits_for_writing):
+        if relies(op):
+            _fail(kernel, f"{op.name} comes after {store.name} and does not wait until it has written", store)
+        written += [op] * _waits_for_writing(op)
+    for wait in written:
+        for op in paths.reach(wait, lambda op: op.name == BARRIER):
+            if relies(op):
+                _fail(kernel, f"{op.name} comes after {store.name} with no barrier between the wait and it", store)
+
+
+def _never(_: Operation) -> bool:
+    return False
+
+
+def _waits_for_writing(op: Operation) -> bool:
+    return op.name == WAIT and "read" not in op.attributes
+
+
+def _meets(op: Operation) -> bool:
+    return op.name == BARRIER or "scratch_offset" in op.attributes
+
+
+def _touches(op: Operation, store: Operation) -> bool:
+    """Whether an operation writes to the bytes that a store copies: its own included, around a loop."""
+    if "scratch_offset" in op.attributes:
+        return _common(_scratch(op), _scratch(store))
+    return op.name == COPY and _common(_ring(owner(row(op).buffer)), _scratch(store))
+
+
+def _scratch(op: Operation) -> range:
+    start = number_of(op, "scratch_offset")
+    return range(start, start + number_of(op, "scratch_bytes"))
+
+
+def _ring(op: Operation) -> range:
+    start = number_of(op, "shared_offset")
+    return range(start, start + expect(BufferType, op.results[0].type).size_bytes)
+
+
+def _common(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop
+
+
+def _fail(kernel: Operation, message: str, store: Operation) -> None:
+    name, region = string_of(kernel, "sym_name"), _scratch(store)
+    message = f"kernel {name}: {message} (shared memory [{region.start}, {region.stop}))"
+    raise InternalError("tma-store-proof", message, remedy="report this as a bug of store_by_tma or assign_scratch")

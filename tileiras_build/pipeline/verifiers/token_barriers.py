@@ -1,0 +1,57 @@
+"""Proof that accesses to memory which a token orders are ordered between threads too.
+
+For each access, the accesses that it comes after are all that its token depends on, through joins, branches and loops.
+If one of the two writes, or the earlier acquires or the later releases, then every path from the earlier to the later
+one must pass a barrier. The paths are those of ``program_paths``, the dependencies those of ``token_paths``; the pass that
+inserts the barriers walks the program once instead.
+
+Every check raises ``InternalError`` with id ``barrier-proof`` and names both operations.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ...core.errors import InternalError
+from ...ir.casting import string_of
+from .control_flow_paths import kernels_of, paths_of
+from .token_paths import ACCESSES, WRITES, TokenPaths
+
+FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
+
+
+def check_barriers(module: ModuleOp) -> int:
+    """Check every kernel of a nv_tileas module; how many ordered pairs of accesses were looked at."""
+    return sum(_check_kernel(kernel) for kernel in kernels_of(module))
+
+
+def _check_kernel(kernel: Operation) -> int:
+    paths = paths_of(kernel)
+    accesses = [op for op in paths.following if op.name in ACCESSES]
+    tokens = TokenPaths.of(paths)
+    for first in accesses:
+        for second in paths.reach(first, _is_barrier):
+            ordered = second.name in ACCESSES and first in tokens.earlier[second] and _conflict(first, second)
+            if second.name == FENCE or (ordered and tokens.leads(first, second, _is_barrier)):
+                _fail(kernel, first, second)
+    return sum(len(tokens.earlier[second]) for second in accesses)
+
+
+def _is_barrier(op: Operation) -> bool:
+    return op.name == BARRIER
+
+
+def _conflict(first: Operation, second: Operation) -> bool:
+    writes = any(op.name in WRITES for op in (first, second))
+    return writes or _semantic(first) in ("acquire", "acq_rel") or _semantic(second) in ("release", "acq_rel")
+
+
+def _semantic(op: Operation) -> str:
+    return string_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
+
+
+def _fail(kernel: Operation, first: Operation, second: Operation) -> None:
+    name = string_of(kernel, "sym_name")
+    message = f"kernel {name}: no barrier on a path from {first.name} to {second.name}, which comes after it"
+    raise InternalError("barrier-proof", message, remedy="report this as a bug of order_tokens")

@@ -1,0 +1,145 @@
+"""What comes after an access by its tokens, through joins, branches and loops.
+
+``earlier`` is a fixed point over all tokens of a program: quick, but a token that a loop carries has there what it has in any
+iteration. ``leads`` looks at the paths from one access, and at the tokens that it has given by then: what an access of
+the iteration before has given is another value there than what that of this iteration gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.casting import given
+from .control_flow_paths import BREAK, CONTINUE, LOOPS, ProgramPaths
+
+TOKEN = "nv_tileaa.mem_token"
+READS = frozenset(f"nv_tileas.{name}" for name in ("load", "tiled_load"))
+WRITES = frozenset(
+    f"nv_tileas.{name}"
+    for name in ("store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw")
+)
+ACCESSES = READS | WRITES
+# From a token to one that comes after it.
+Edge = tuple[SSAValue, SSAValue]
+Tokens = frozenset[SSAValue]
+Stops = Callable[[Operation], bool]
+
+
+@dataclass(frozen=True)
+class TokenPaths:
+    """``earlier[op]``: the accesses that the tokens of an operation come after, in any iteration."""
+
+    paths: ProgramPaths
+    earlier: dict[Operation, set[Operation]]
+    _led: dict[tuple[Operation, Stops], set[Operation]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, paths: ProgramPaths) -> TokenPaths:
+        """Of a program with these paths."""
+        return cls(paths, _earlier(paths))
+
+    def leads(self, first: Operation, second: Operation, stops: Stops) -> bool:
+        """Whether a path from ``first`` comes to ``second`` with a token that ``first`` has given on the way; no path goes on
+        behind an operation that stops."""
+        if (first, stops) not in self._led:
+            self._led[first, stops] = self._takers(first, stops)
+        return second in self._led[first, stops]
+
+    def _takers(self, first: Operation, stops: Stops) -> set[Operation]:
+        """What takes such a token: a fixed point over those that may be there before each operation."""
+        before: dict[Operation, Tokens] = {}
+        waiting = list(self._next(first, _tokens(first.results)))
+        while waiting:
+            op, tokens = waiting.pop()
+            known = before.get(op)
+            if known is not None and tokens <= known:
+                continue
+            before[op] = tokens = tokens | (known or frozenset())
+            if not stops(op):
+                waiting += self._next(op, _given(tokens, _made(op)))
+        return {op for op, tokens in before.items() if tokens.intersection(op.operands)}
+
+    def _next(self, op: Operation, tokens: Tokens) -> Iterable[tuple[Operation, Tokens]]:
+        for following in self.paths.following[op]:
+            yield following, _given(tokens, _entered(following)) if _enters(op, following) else tokens
+
+
+def _given(tokens: Tokens, edges: list[Edge]) -> Tokens:
+    """The tokens behind an operation: what it gives anew has nothing of what it was before."""
+    made = {target for source, target in edges if source in tokens}
+    return (tokens - {target for _, target in edges}) | made
+
+
+def _earlier(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
+    behind: dict[SSAValue, set[Operation]] = {}
+    for op in paths.following:
+        if op.name in ACCESSES:
+            behind |= {result: {op} for result in _tokens(op.results)}
+    edges = [edge for op in paths.following for edge in (*_entered(op), *_made(op))]
+    changed = True
+    while changed:
+        changed = False
+        for source, target in edges:
+            known = behind.setdefault(target, set())
+            size = len(known)
+            known |= behind.get(source, set())
+            changed |= len(known) != size
+    return {op: set().union(*(behind.get(value, set()) for value in _tokens(op.operands))) for op in paths.following}
+
+
+# ---- what an operation gives --------------------------------------------------------------------------------------
+def _tokens(values: Iterable[SSAValue]) -> Tokens:
+    return frozenset(value for value in values if value.type.name == TOKEN)
+
+
+def _pairs(sources: Iterable[SSAValue], targets: Iterable[SSAValue]) -> list[Edge]:
+    return [pair for pair in zip(sources, targets) if pair[1].type.name == TOKEN]
+
+
+def _enters(op: Operation, following: Operation) -> bool:
+    """Whether ``following`` is a loop that begins behind ``op``, which is no part of it."""
+    around: Operation | None = op
+    while following.name in LOOPS and around is not None:
+        if around is following:
+            return False
+        around = around.parent_op()
+    return following.name in LOOPS
+
+
+def _entered(op: Operation) -> list[Edge]:
+    """What a loop's first iteration sees."""
+    if op.name not in LOOPS:
+        return []
+    first = len(op.operands) - len(op.results) if op.name == LOOPS[0] else 0
+    return _pairs(op.operands[first:], _carried(op))
+
+
+def _carried(loop: Operation) -> Iterable[SSAValue]:
+    return loop.regions[0].blocks[0].args[1 if loop.name == LOOPS[0] else 0 :]
+
+
+def _made(op: Operation) -> list[Edge]:
+    """What comes of an operation's tokens: a counted loop that does not go on gives what it has carried."""
+    if op.name in LOOPS:
+        return _pairs(_carried(op), op.results) if op.name == LOOPS[0] else []
+    if op.name == "nv_tileas.if":
+        return []
+    if (target := _receiver(op)) is not None:
+        again = target.name in LOOPS and op.name != BREAK
+        return _pairs(op.operands, _carried(target) if again else target.results)
+    return [(value, result) for value in _tokens(op.operands) for result in _tokens(op.results)]
+
+
+def _receiver(op: Operation) -> Operation | None:
+    """The operation whose values a terminator gives."""
+    if op.name == "nv_tileas.yield":
+        return op.parent_op()
+    if op.name not in (CONTINUE, BREAK):
+        return None
+    around = op.parent_op()
+    while around is not None and around.name not in LOOPS:
+        around = around.parent_op()
+    return given(around)

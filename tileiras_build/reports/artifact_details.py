@@ -1,0 +1,130 @@
+"""What takes time to find out about a kernel's artifacts: bytecode as text, machine code as text, the compiler's remarks.
+
+nvdisasm takes half a second to start. So this is kept, by the contents that it is of and by the code that has found it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ..core.errors import TileirasError
+from ..pipeline.stages import Stage, source_digest
+from ..target.targets import find_target
+from .optimization_remarks import Remark
+from .report_cache import Kept
+
+_CODE = Stage(
+    ".facts", "what a report says of a kernel", "tileiras_build.reports.artifact_details:find_facts", modules=("tileiras_build.ir.bytecode",),
+    libraries=("xdsl", "msgspec", "nvidia-cuda-nvdisasm"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of one cubin: ``texts`` of the stages "tilebc" and "sass"; ``missing`` says of what there is none why."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The contents that facts are of; None = there is no such file."""
+
+    target: str
+    bytecode: bytes | None
+    tileas: bytes | None
+    cubin: bytes
+
+    @property
+    def digest(self) -> str:
+        """What identifies them, and the code that looks at them."""
+        found = hashlib.sha256(source_digest(_CODE).encode() + self.target.encode())
+        for part in (self.bytecode, self.tileas, self.cubin):
+            found.update(b"-" if part is None else hashlib.sha256(part).digest())
+        return found.hexdigest()[:32]
+
+
+def read_facts(inputs: Iterable[Inputs], kept: Kept, jobs: int = 1) -> list[Facts]:
+    """The facts of each, as they were ``kept``, else found, with ``jobs`` programs at a time, and kept.
+
+    Raises InvalidInput[write-failed].
+    """
+    call = lambda one: _read(kept.read(facts_name(one))) or _find(one, kept)
+    given = list(inputs)
+    if jobs == 1 or len(given) < 2:
+        # At the end of a process Python starts no threads any more.
+        return list(map(call, given))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(call, given))
+
+
+def facts_name(inputs: Inputs) -> str:
+    """What the facts of these contents are kept as."""
+    return f"{inputs.digest}.facts"
+
+
+def _read(data: bytes | None) -> Facts | None:
+    try:
+        return None if data is None else msgspec.json.decode(data, type=Facts)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def _find(inputs: Inputs, kept: Kept) -> Facts:
+    found = find_facts(inputs)
+    kept.write(facts_name(inputs), msgspec.json.encode(found))
+    return found
+
+
+def find_facts(inputs: Inputs) -> Facts:
+    """The facts; what cannot be read is among what is missing, with the sentence that says why."""
+    found = Facts()
+    for name, add in _PARTS.items():
+        try:
+            add(found, inputs)
+        except TileirasError as error:
+            found.missing[name] = str(error)
+    return found
+
+
+# The readers of IR share their dialects, which are defined where they are first needed; nvdisasm is a program.
+_reading = threading.Lock()
+
+
+def _add_bytecode(found: Facts, inputs: Inputs) -> None:
+    from ..ir.bytecode import disassemble
+
+    if inputs.bytecode is not None:
+        with _reading:
+            found.texts["tilebc"] = disassemble(inputs.bytecode, locations=True)
+
+
+def _add_machine_code(found: Facts, inputs: Inputs) -> None:
+    from ..target.cubin_reader import read_cubin
+    from ..target.sass_listing import disassemble
+
+    read_cubin(inputs.cubin)  # says in a sentence what is none, where nvdisasm would be asked in vain
+    found.texts["sass"] = disassemble(inputs.cubin, "-gi", "-gp")
+
+
+def _add_remarks(found: Facts, inputs: Inputs) -> None:
+    from ..pipeline.tile_ir_text_format import parse
+    from .optimization_remarks import collect
+
+    if inputs.tileas is not None:
+        with _reading:
+            found.remarks.extend(collect(parse(inputs.tileas), find_target(inputs.target)))
+
+
+_PARTS: Mapping[str, Callable[[Facts, Inputs], None]] = {
+    "tilebc": _add_bytecode, "sass": _add_machine_code, "remarks": _add_remarks,
+}  # fmt: skip

@@ -1,0 +1,162 @@
+"""What the kernels of a build folder were like in earlier reports: its builds in order, of which people may name some.
+
+A report adds a build where a number of its kernels is another one than in the last; only what has changed is kept, and
+of at most ``LIMIT`` builds: without a name the oldest go first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from ..core.errors import InvalidInput, Location
+from ..core.file_io import read_stored, write_files
+
+VERSION = 2
+LIMIT = 40
+# The numbers of a row that are kept, in this order; the estimate is last, as it depends on the problem too.
+NUMBERS = (
+    "registers",
+    "spill_stores",
+    "spill_loads",
+    "shared",
+    "stack",
+    "occupancy",
+    "instructions",
+    "size",
+    "microseconds",
+)
+_LAST = 2.5e11  # seconds since 1970, in the last year that calendars know
+Values = tuple[int | float | None, ...]
+
+
+@dataclass
+class Kept:
+    """One build: when its report was made, in seconds since 1970, the name that people gave it, and what was estimated."""
+
+    when: float
+    name: str | None = None
+    problem: str = ""
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return self.name or time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
+
+
+@dataclass
+class History:
+    """``rows``: for each kernel and GPU the numbers of the builds in which they changed; None = it was not there."""
+
+    version: int = VERSION
+    builds: list[Kept] = field(default_factory=list)
+    rows: dict[str, list[tuple[int, Values | None]]] = field(default_factory=dict)
+
+    def of(self, key: str) -> list[Values | None]:
+        """The numbers of one kernel on one GPU in each build."""
+        found: list[Values | None] = []
+        for number, values in self.rows.get(key, []):
+            found += (found[-1:] or [None]) * (number - len(found))
+            found.append(values)
+        return found + (found[-1:] or [None]) * (len(self.builds) - len(found))
+
+    def at(self, number: int) -> dict[str, Values]:
+        """The numbers of all kernels in one build."""
+        return {key: values for key in self.rows if (values := self.of(key)[number]) is not None}
+
+    def comparable(self, number: int) -> dict[str, Values]:
+        """The same for a comparison with the newest build: without estimates where they are of another problem."""
+        found = self.at(number)
+        if self.builds[number].problem == self.builds[-1].problem:
+            return found
+        return {key: (*values[:-1], None) for key, values in found.items()}
+
+    def before(self) -> int | None:
+        """The last build that differs from the newest one."""
+        if not self.builds:
+            return None
+        newest = _built(self.at(-1))
+        earlier = range(len(self.builds) - 2, -1, -1)
+        return next((number for number in earlier if _built(self.at(number)) != newest), None)
+
+    def named(self, name: str) -> int | None:
+        """The newest build of this name."""
+        return next((n for n in range(len(self.builds) - 1, -1, -1) if self.builds[n].name == name), None)
+
+    def add(self, now: Mapping[str, Values], when: float, problem: str = "", name: str | None = None) -> None:
+        """The newest build: a new one, or the last where no number of a kernel differs and it has no other name."""
+        last = self.builds[-1] if self.builds else None
+        if last is None or _built(self.at(-1)) != _built(now) or (name and last.name not in (None, name)):
+            self.builds.append(Kept(when, name, problem))
+            last = self.builds[-1]
+        elif problem:
+            last.problem = problem
+        else:
+            # Nothing was estimated this time.
+            old = self.at(-1)
+            now = {key: (*values[:-1], old[key][-1]) for key, values in now.items()}
+        last.name = name or last.name
+        self._set(now)
+        while len(self.builds) > LIMIT:
+            self._drop(next((n for n, one in enumerate(self.builds[:-2]) if one.name is None), 0))
+
+    def _set(self, now: Mapping[str, Values]) -> None:
+        number = len(self.builds) - 1
+        for key in {**self.rows, **now}:
+            steps = [step for step in self.rows.get(key, []) if step[0] < number]
+            if (values := now.get(key)) != (steps[-1][1] if steps else None):
+                steps.append((number, values))
+            self.rows[key] = steps
+        self.rows = {key: steps for key, steps in self.rows.items() if steps}
+
+    def _drop(self, number: int) -> None:
+        """Forget one build."""
+        kept = {key: [values for n, values in enumerate(self.of(key)) if n != number] for key in self.rows}
+        del self.builds[number]
+        steps = {
+            key: [(n, one) for n, one in enumerate(values) if one != (values[n - 1] if n else None)]
+            for key, values in kept.items()
+        }
+        self.rows = {key: found for key, found in steps.items() if found}
+
+
+def _built(values: Mapping[str, Values]) -> dict[str, Values]:
+    """The numbers without those that depend on the problem that is estimated."""
+    return {key: tuple(one[:-1]) for key, one in values.items()}
+
+
+def read_history(path: Path) -> History:
+    """What earlier reports have kept, empty where there is nothing. Raises InvalidInput[report-history]."""
+    if not path.exists():
+        return History()
+    try:
+        found = msgspec.json.decode(read_stored(path), type=History)
+        if found.version != VERSION:
+            raise ValueError(f"version {found.version}, expected {VERSION}")
+        _check(found)
+        return found
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        message = f"this is not what an earlier report has said: {error}"
+        raise InvalidInput("report-history", message, location=Location(str(path)), remedy="delete it") from None
+
+
+def _check(history: History) -> None:
+    """Raise ValueError for numbers that no report has written."""
+    for build in history.builds:
+        if not 0 <= build.when < _LAST:
+            raise ValueError(f"a build of the moment {build.when}")
+    for key, steps in history.rows.items():
+        numbers = [number for number, _ in steps]
+        if numbers != sorted(set(numbers)) or not set(numbers) <= set(range(len(history.builds))):
+            raise ValueError(f"the row {key!a} is of no build")
+        if any(values is not None and len(values) != len(NUMBERS) for _, values in steps):
+            raise ValueError(f"the row {key!a} has other numbers")
+
+
+def write_history(history: History, path: Path) -> None:
+    """Keep it. Raises InvalidInput[write-failed]."""
+    write_files({path: msgspec.json.encode(history)})

@@ -1,0 +1,171 @@
+"""The HTML report of a build folder: one self-contained page, or a folder with one for each kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ..core.file_io import write_files
+from .build_history import NUMBERS, Values, read_history, write_history
+from .build_timeline import Timeline, chrome_trace, read_timeline
+from .collect_rows import NO_PROBLEMS, Problems, Row, keys_of, read_built, remember
+from .export_csv_json import COLUMNS, VERSION
+from .kernel_sections import packed_kernels
+from .project_libraries import project_root
+from .render_templates import KERNEL_PAGE, PAGE, render, unpack
+from .report_cache import Kept
+from .report_paths import facts_path, history_path, page_path, timeline_path, trace_path
+
+LAST = "the last report"
+FOLDER = "_kernels"  # behind the name of the page of all: the folder of their pages
+PACKED_LIMIT = 24 << 20  # bytes of kernels' parts in one file
+_OURS = b'<meta name="generator" content="tileiras-build report">'
+_DIGITS = 5  # of times in seconds: ten microseconds
+_PLAIN = re.compile(r"[^\w.-]", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a page is compared with: a name for people, and the numbers of the other report."""
+
+    name: str
+    rows: Mapping[str, Values]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a report is written: ``pages``, one for each kernel; ``keep`` names this build; ``jobs`` programs may run at a time."""
+
+    pages: bool = False
+    keep: str | None = None
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class KernelParts:
+    """What the page of all holds of kernels: their packed parts by name or, of pages of their own, the addresses; and sentences."""
+
+    packed: dict[str, str] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def write_report(
+    build_dir: Path,
+    page: Path | None = None,
+    without: Collection[Path] = (),
+    baseline: Baseline | None = None,
+    problems: Problems = NO_PROBLEMS,
+    form: Form = Form(),
+) -> Path:
+    """Write the page (default: ``report/index.html`` in the build folder) and, beside it, the Chrome trace.
+
+    ``without`` are cubins that an earlier build has left. The page shows what has changed since ``baseline``, where there is
+    none since the last report that differed, and estimates for ``problems``. Raises InvalidInput where the folder
+    holds no build, or a file in it is damaged.
+    """
+    built, timeline = read_built(build_dir, without, problems), read_timeline(timeline_path(build_dir))
+    history = read_history(history_path(build_dir))
+    rows = [one.row for one in built]
+    if baseline is None or form.keep:
+        before = remember(history, rows, time.time(), problems.text, form.keep)
+        write_history(history, history_path(build_dir))
+    if baseline is not None:
+        before = dict(baseline.rows)
+    page = page or page_path(build_dir)
+    packed = packed_kernels(built, history, Kept(facts_path(build_dir)), project_root(build_dir), form.jobs)
+    parts, files = _own_pages(str(build_dir), packed, page) if form.pages else (_in_one_file(packed), {})
+    since = LAST if baseline is None else baseline.name
+    files[page] = render_page(str(build_dir), rows, before, timeline, since, parts).encode()
+    if timeline is not None:
+        trace = json.dumps(chrome_trace(timeline.spans), separators=(",", ":")) + "\n"
+        files[page.with_name(trace_path(build_dir).name)] = trace.encode()
+    write_files(files)
+    _remove_others(_folder_of(page), files)
+    return page
+
+
+def render_page(
+    name: str,
+    rows: Sequence[Row],
+    before: Mapping[str, Values] | None,
+    timeline: Timeline | None,
+    since: str = LAST,
+    parts: KernelParts = KernelParts(),
+) -> str:
+    """The page's text; ``before`` are the numbers of another report, called ``since``, by key, None if this is the first."""
+    keys = list(map(" ".join, keys_of(rows)))
+    then = {key: dict(zip(NUMBERS, values, strict=True)) for key, values in (before or {}).items()}
+    data = {
+        "name": name,
+        "version": VERSION,
+        "columns": COLUMNS,
+        "rows": [asdict(row) | {"before": then.get(key)} for key, row in zip(keys, rows, strict=True)],
+        "compared": before is not None,
+        "since": since,
+        "gone": sorted(set(then) - set(keys)),
+        "build": None if timeline is None else _build(timeline),
+        "pages": parts.pages,
+    }
+    return render(PAGE, data=data, packed=parts.packed.items(), notes=parts.notes)
+
+
+def _in_one_file(packed: Mapping[str, str]) -> KernelParts:
+    """All kernels for one file; those that would make it too large are left to pages of their own."""
+    parts, size, left = KernelParts(), 0, 0
+    for name, part in packed.items():
+        if size + len(part) > PACKED_LIMIT:
+            left += 1
+            continue
+        size += len(part)
+        parts.packed[name] = part
+    if left:
+        parts.notes.append(
+            f"{left} kernels are without sources, stages and machine code, which would make this file larger than "
+            f"{PACKED_LIMIT >> 20} MiB: scons report pages=yes writes a page for each."
+        )
+    return parts
+
+
+def _folder_of(page: Path) -> Path:
+    return page.with_name(page.stem + FOLDER)
+
+
+def _own_pages(build: str, packed: Mapping[str, str], page: Path) -> tuple[KernelParts, dict[Path, bytes]]:
+    parts, files, folder = KernelParts(), {}, _folder_of(page)
+    for name, part in packed.items():
+        path = folder / file_name(name)
+        parts.pages[name] = f"{folder.name}/{path.name}"
+        text = render(KERNEL_PAGE, name=name, build=build, index=f"../{page.name}", part=unpack(part))
+        files[path] = text.encode()
+    return parts, files
+
+
+def _remove_others(folder: Path, files: Collection[Path]) -> None:
+    """Remove the pages that an earlier report has written for kernels, and no other files."""
+    for path in folder.glob("*.html"):
+        if path not in files and path.is_file() and _OURS in path.read_bytes()[:400]:
+            path.unlink(missing_ok=True)
+
+
+def file_name(kernel: str) -> str:
+    """The file of a kernel's own page: its name where that is one that files and addresses may have, else with a digest."""
+    plain = _PLAIN.sub("_", kernel)[:80]
+    own = "" if plain == kernel else f"-{hashlib.sha256(kernel.encode()).hexdigest()[:10]}"
+    return f"{plain}{own}.html"
+
+
+def _build(timeline: Timeline) -> dict:
+    started = datetime.fromtimestamp(timeline.start).astimezone().strftime("%Y-%m-%d %H:%M")
+    first = min((span.start for span in timeline.spans), default=0.0)
+    spans = [
+        [*astuple(span)[:4], round(span.start - first, _DIGITS), round(span.end - first, _DIGITS), span.outcome]
+        for span in timeline.spans
+    ]
+    return {"started": started, "jobs": timeline.jobs, "seconds": timeline.seconds, "spans": spans}

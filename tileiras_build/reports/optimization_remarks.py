@@ -1,0 +1,376 @@
+"""Remarks on a lowered module: which instructions were chosen, and why not better ones.
+
+They are read off the ``.tileas`` artifact: layout assignment has written the width of each memory access, the
+dimensions that need no bounds check, and the matrix instruction of each product on the operations. Both output forms
+are those of NVIDIA's ``tileiras`` 13.5; cuTile Python keeps the YAML beside its cached cubins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ..core.errors import Location
+from ..ir.casting import number_of, numbers_of, string_of, tile_type
+from ..ir.dialects.cuda_tile.attrs import OptimizationHintsAttr
+from ..ir.dialects.cuda_tile.location import source_location
+from ..ir.dialects.cuda_tile.optimization_hints import HINTS
+from ..ir.dialects.op_definition import TableOperation
+from ..pipeline.analysis.access_vectorization import VECTOR_BYTES, ViewFacts
+from ..pipeline.analysis.axis_info import AxisAnalysis
+from ..pipeline.analysis.mma_atom_selection import atom_named, tensor_memory_atom_of, warpgroup_atom_of
+from ..pipeline.analysis.tma_operands import control_limits
+from ..pipeline.analysis.tma_tensor_maps import TMA_ALIGNMENT, misalignments
+from ..pipeline.common.llvm_element_types import element_of
+from ..target.targets import Target
+
+PASSED, MISSED, FAILED, ANALYSIS = "passed", "missed", "failed", "analysis"
+MEMORY, TENSORCORE = "memory", "tensorcore"
+TITLES = {MEMORY: "Memory", TENSORCORE: "Tensor-core"}
+YAML_TAGS = {PASSED: "Passed", MISSED: "Missed", FAILED: "Failure", ANALYSIS: "Analysis"}
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark: ``notes`` are (key, text) pairs, ``reasons`` say why nothing better was chosen."""
+
+    kind: str
+    category: str
+    name: str
+    message: str
+    function: str
+    location: Location | None
+    notes: tuple[tuple[str, str], ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def collect(module: ModuleOp, target: Target) -> list[Remark]:
+    """The remarks on the kernels of a ``.tileas`` module, in program order; what a loop's copies repeat is said once."""
+    kernels = [func for func in module.body.block.ops if func.name == "nv_tileaa.func"]
+    return list(dict.fromkeys(remark for func in kernels for remark in _Kernel(func, target).remarks()))
+
+
+class _Kernel:
+    def __init__(self, func: Any, target: Target):
+        self.func, self.target = func, target
+        self.name = func.attributes["sym_name"].data
+        self.analysis = AxisAnalysis()
+        self.num_warps = func.attributes["num_warps"].value.data
+
+    def remarks(self) -> Iterator[Remark]:
+        yield from self._cluster()
+        yield from self._order()
+        yield from self._persistent()
+        yield from self._occupancy()
+        yield from self._shared_memory()
+        for op in self.func.walk():
+            yield from self._hints(op)
+            if (describe := DESCRIBE.get(op.name)) is not None:
+                yield from describe(self, op)
+
+    def _cluster(self) -> Iterator[Remark]:
+        """What became of the hint num_cta_in_cga."""
+        if (ctas := self.func.attributes.get("num_ctas")) is not None:
+            notes = (("CTAs", ctas.value.data),)
+            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryCluster", "Tiles are divided over CTAs", notes)
+        if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
+            message = "Tiles are not divided over CTAs"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
+
+    def _order(self) -> Iterator[Remark]:
+        """What became of the option tile_group."""
+        if (group := self.func.attributes.get("tile_group")) is not None:
+            notes = (("Rows", group.value.data),)
+            yield self.remark(
+                self.func, PASSED, MEMORY, "RemarkMemoryTileOrder", "Rows of tile programs begin together", notes
+            )
+        if (reason := self.func.attributes.get("tile_group_declined")) is not None:
+            message = "Tile programs begin in the order of the grid"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryTileOrder", message, (), (reason.data,))
+
+    def _persistent(self) -> Iterator[Remark]:
+        """What became of the option persistent."""
+        if "persistent_axes" in self.func.attributes:
+            message = "CTAs run tile programs one after the other"
+            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryPersistent", message)
+        if (reason := self.func.attributes.get("persistent_declined")) is not None:
+            message = "Each tile program is launched"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryPersistent", message, (), (reason.data,))
+
+    def _occupancy(self) -> Iterator[Remark]:
+        """What became of the hint occupancy."""
+        if (asked := self.func.attributes.get("occupancy_asked")) is not None:
+            notes = (("Asked", asked.value.data), ("CTAs", self.func.attributes["occupancy"].value.data))
+            reasons = ("the tiles of its products would not stay in registers",)
+            message = "Fewer CTAs share a multiprocessor"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
+
+    def _hints(self, op: Operation) -> Iterator[Remark]:
+        """The hints of an operation that have no value which means something."""
+        hints = op.attributes.get("optimization_hints")
+        values = hints.for_target(self.target.name) if isinstance(hints, OptimizationHintsAttr) else {}
+        for name, value in values.items():
+            if name in HINTS and not HINTS[name].takes(value):
+                reason = f"it is {HINTS[name].values()}"
+                yield self.remark(op, MISSED, MEMORY, "RemarkHint", "A hint is ignored", ((name, value),), (reason,))
+
+    def _shared_memory(self) -> Iterator[Remark]:
+        """What the kernel gave up for want of shared memory."""
+        if (reason := self.func.attributes.get("shared_memory_saved")) is not None:
+            message = "Shared memory does not hold the kernel's tiles"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryShared", message, (), (reason.data,))
+
+    def remark(self, op: Operation, kind: str, category: str, name: str, message: str, notes=(), reasons=()) -> Remark:
+        """A remark on ``op``; ``notes`` are (key, value) pairs of any printable values."""
+        texts = tuple((key, str(value)) for key, value in notes)
+        return Remark(kind, category, name, message, self.name, source_location(op), texts, tuple(reasons))
+
+
+# ---- memory --------------------------------------------------------------------------------------
+def _tiled(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+    """A load or store of a view's tile."""
+    shape, bytes = list(op.view.type.tile), element_of(op.view.type.source.element_type).bytes
+    yield from _selected(kernel, op, shape, bytes, _tiled_reasons(kernel, op))
+    unchecked = list(numbers_of(op, "in_bounds"))
+    if not all(unchecked):
+        dims = [dim for dim, safe in enumerate(unchecked) if not safe]
+        reason = f"the extents of dimensions {dims} are not known to be multiples of the tile's"
+        yield kernel.remark(
+            op, MISSED, MEMORY, "RemarkMemoryBoundsCheck", "Could not drop bounds checks", (), (reason,)
+        )
+    if kernel.target.has("tma"):
+        what = "store" if _is_store(op) else "load"
+        yield kernel.remark(
+            op, FAILED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"Failed to select TMA {what} instruction",
+            (), (*_misalignments(kernel, op), TENSOR_COPY_LIMITS[what]),
+        )  # fmt: skip
+
+
+def _misalignments(kernel: _Kernel, op: TableOperation) -> list[str]:
+    """The promises that TMA would need."""
+    return [
+        f"{what} is only known to be a multiple of {bytes} bytes, and TMA needs {TMA_ALIGNMENT}"
+        for what, bytes in misalignments(ViewFacts(op.view, kernel.analysis))
+    ]
+
+
+def _copied(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+    """A tile that TMA copies to or from shared memory."""
+    shape, element = list(op.view.type.tile), element_of(op.view.type.source.element_type)
+    what = "store" if _is_store(op) else "load"
+    bytes = prod(shape) * element.bytes
+    notes = [("Instruction", TENSOR_COPIES[what]), ("Shape", shape), ("Width", f"{bytes} bytes")]
+    name, message = f"RemarkMemory{what.capitalize()}InstructionSelected", f"{what.capitalize()} instruction selected"
+    yield kernel.remark(op, PASSED, MEMORY, name, message, notes)
+
+
+def _pointers(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+    """A load or store through pointers."""
+    if isinstance(op.value.type, TensorType):
+        reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
+        yield from _selected(kernel, op, list(op.value.type.get_shape()), element_of(op.value.type).bytes, [reason])
+
+
+def _selected(
+    kernel: _Kernel, op: TableOperation, shape: list[int], bytes: int, reasons: Iterable[str]
+) -> Iterator[Remark]:
+    what = "Store" if _is_store(op) else "Load"
+    held = number_of(op, "vector") * bytes
+    instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
+    notes = [("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes")]
+    if "ragged" in op.attributes:
+        notes.append(("Edges", "element by element where the tensor ends inside an access"))
+    yield kernel.remark(
+        op, PASSED, MEMORY, f"RemarkMemory{what}InstructionSelected", f"{what} instruction selected", notes
+    )
+    if held < VECTOR_BYTES:
+        yield kernel.remark(
+            op, MISSED, MEMORY, "RemarkMemoryVectorWidth",
+            f"{what} instruction moves {held} of {VECTOR_BYTES} bytes", (), reasons,
+        )  # fmt: skip
+
+
+def _is_store(op: Operation) -> bool:
+    return op.name.endswith("store")
+
+
+def _tiled_reasons(kernel: _Kernel, op: TableOperation) -> list[str]:
+    """Every fact that alone keeps the access as narrow as it is."""
+    vector = number_of(op, "vector")
+    if "mem_semantic" in op.attributes and (semantic := string_of(op, "mem_semantic")) != "weak":
+        return [f"the access is {semantic}, not weak"]
+    return [reason for most, reason in width_limits(op, kernel.analysis) if most <= vector]
+
+
+def width_limits(op: TableOperation, analysis: AxisAnalysis) -> list[tuple[int, str]]:
+    """(elements, reason) for each fact that limits the width of a tiled access; the least of them is the width."""
+    facts = ViewFacts(op.view, analysis)
+    in_bounds = list(numbers_of(op, "in_bounds"))
+    fastest = facts.order[0] if facts.order else 0
+    source = facts.type.dim_map[fastest] if facts.order else 0
+    if not facts.order or facts.type.source.strides[source] != 1 or facts.type.sparse.data == fastest:
+        return [(1, "no dimension of the tile is contiguous in memory")]
+    base = analysis(facts.memref.operands[0]).divisibility
+    start = (facts.type.steps[fastest] & -facts.type.steps[fastest]) * analysis(op.coords[fastest]).divisibility
+    limits = [
+        (facts.type.tile[fastest], f"the tile has {facts.type.tile[fastest]} elements along dimension {fastest}"),
+        (max(base // facts.element.bytes, 1), f"the tensor's address {_multiple(base)} (bytes)"),
+        (start, f"the first element of a tile {_multiple(start)}"),
+    ]
+    if not in_bounds[fastest] and not _may_end_inside(op):
+        size = facts.sizes[source]
+        limits.append(
+            (size, f"the extent of dimension {fastest} {_multiple(size)}, so its end may fall inside an access")
+        )
+    for dim in range(len(facts.type.tile)):
+        if dim != fastest and (stride := facts.strides[facts.type.dim_map[dim]]):
+            limits.append((stride, f"the stride of dimension {dim} {_multiple(stride)}"))
+    return limits
+
+
+def _may_end_inside(op: Operation) -> bool:
+    """Whether the access handles the tensor's end inside of it, so that only alignment limits its width."""
+    return "ragged" in op.attributes or op.name == "nv_tileas.async_tiled_load"
+
+
+def _multiple(known: int) -> str:
+    return f"is only known to be a multiple of {known}" if known > 1 else "is not known to be a multiple of 2"
+
+
+def _conversion(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+    """A change of layout that goes through shared memory."""
+    if "scratch_bytes" in op.attributes:
+        notes = (("SharedBytes", number_of(op, "scratch_bytes")), ("Tiles", len(op.results)))
+        yield kernel.remark(
+            op, ANALYSIS, MEMORY, "RemarkMemoryLayoutConversion", "Tile changes threads through shared memory", notes
+        )
+
+
+# ---- tensor cores --------------------------------------------------------------------------------
+def _product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+    types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
+    if "atom" not in op.attributes:
+        reason = "no tensor-core instruction for {} x {} with {} accumulators on {}".format(*types, kernel.target.name)
+        yield kernel.remark(
+            op, FAILED, TENSORCORE, "RemarkTensorCoreMMAFailed", "MMA operation does not use Tensor Cores",
+            (("Instruction", "fma"),), (reason,),
+        )  # fmt: skip
+        return
+    atom = atom_named(kernel.target, string_of(op, "atom"))
+    notes = (
+        ("Instruction", f"Tensor-core {atom.ptx.split('.{')[0].split('.row.col')[0]}"),
+        ("Shape", list(atom.shape)),
+        ("Warps", list(numbers_of(op, "warps"))),
+    )
+    message = "MMA operation successfully optimized to use Tensor Cores"
+    yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
+    best = kernel.target.tier.matrix_product
+    if best != "mma_sync":
+        yield kernel.remark(
+            op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
+            (f"{best} is for {PRODUCT_LIMIT}", *control_limits(op)),
+        )  # fmt: skip
+
+
+def _asynchronous_product(kernel: _Kernel, op: TableOperation) -> Iterator[Remark]:
+    """A product whose operands lie in shared memory, by warpgroups or in tensor memory."""
+    if op.name == "nv_tileas.async.dot":
+        instruction = warpgroup_atom_of(op).ptx.partition(".m64")[0]
+    else:
+        instruction = f"tcgen05.mma of {tensor_memory_atom_of(op).a_type}"
+    message = "MMA operation successfully optimized to use Tensor Cores"
+    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", string_of(op, "atom")))
+    yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
+
+
+def _element(value: SSAValue) -> object:
+    return tile_type(value).element_type
+
+
+TENSOR_COPIES = {
+    "load": "Tensor copy to shared memory (cp.async.bulk.tensor)",
+    "store": "Tensor copy from shared memory (cp.async.bulk.tensor)",
+}
+TENSOR_COPY_LIMITS = {
+    "load": "TMA fetches operands of products in a warp of their own (strategy warp-specialize), and only where the "
+    "launcher encodes the tensor maps of the manifest",
+    "store": "TMA stores tiles of 16-byte aligned tensors that pass through shared memory anyway, in kernels whose "
+    "operands it fetches (strategy warp-specialize)",
+}
+PRODUCT_LIMIT = "products of whole warpgroups whose operands TMA fetches (strategy warp-specialize)"
+INSTRUCTIONS = {"nv_tileas.async_tiled_load": "Asynchronous copy to shared memory (cp.async)"}
+DESCRIBE = {
+    "nv_tileas.tiled_load": _tiled,
+    "nv_tileas.async_tiled_load": _tiled,
+    "nv_tileas.tiled_store": _tiled,
+    "nv_tileas.load": _pointers,
+    "nv_tileas.store": _pointers,
+    "nv_tileas.convert_layout": _conversion,
+    "nv_tileas.dot": _product,
+    "nv_tileas.async.tiled_tma_load": _copied,
+    "nv_tileas.async.tiled_tma_store": _copied,
+    "nv_tileas.async.dot": _asynchronous_product,
+    "nv_tileas.async.umma": _asynchronous_product,
+}
+
+
+# ---- output --------------------------------------------------------------------------------------
+def select(remarks: Iterable[Remark], categories: Mapping[str, Sequence[str]]) -> list[Remark]:
+    """The remarks whose kind maps to their category, or to "all"."""
+    return [remark for remark in remarks if {"all", remark.category} & set(categories.get(remark.kind, ()))]
+
+
+def render_text(remarks: Sequence[Remark]) -> str:
+    """The form for people: by function, then by category."""
+    lines: list[str] = []
+    for function in dict.fromkeys(remark.function for remark in remarks):
+        lines += [f"in function: {function}:", ""]
+        for category, title in TITLES.items():
+            chosen = [remark for remark in remarks if (remark.function, remark.category) == (function, category)]
+            if chosen:
+                lines += [f"  category: {title}", *(line for remark in chosen for line in _text(remark)), ""]
+    return "\n".join(lines)
+
+
+def _text(remark: Remark) -> Iterator[str]:
+    yield f"    remark[{remark.kind}]: {remark.message}"
+    if remark.location is not None and remark.location.line:
+        yield f'      --> "{remark.location.file}":{remark.location.line}:{remark.location.column}'
+    yield "       |"
+    yield f"       = name: {remark.name}"
+    yield from (f"       = note: {key} = {value}" for key, value in remark.notes)
+    yield from (f"       = reason: {reason}" for reason in remark.reasons)
+    yield ""
+
+
+def render_yaml(remarks: Sequence[Remark]) -> str:
+    """LLVM's form for programs: one document for each remark."""
+    return "".join(_yaml(number, remark) for number, remark in enumerate(remarks, 1))
+
+
+def _yaml(number: int, remark: Remark) -> str:
+    where, place = remark.location, ""
+    if where is not None:
+        place = f"DebugLoc:        {{ File: {_quoted(where.file)}, Line: {where.line}, Column: {where.column} }}\n"
+    arguments = [
+        ("RemarkId", str(number)), ("Remark", remark.message), *remark.notes, *(("Reason", r) for r in remark.reasons)
+    ]  # fmt: skip
+    lines = "".join(f"  - {key + ':':<12} {_scalar(value)}\n" for key, value in arguments)
+    return (
+        f"--- !{YAML_TAGS[remark.kind]}\nPass:            {TITLES[remark.category]}\nName:            {remark.name}\n"
+        f"{place}Function:        {remark.function}\nArgs:\n{lines}...\n"
+    )
+
+
+def _quoted(text: str | None) -> str:
+    return "'" + (text or "").replace("'", "''") + "'"
+
+
+def _scalar(text: str) -> str:
+    plain = all(character.isalnum() or character in " _-./" for character in text) and text[:1] not in "-."
+    return text if plain else _quoted(text)

@@ -1,0 +1,100 @@
+"""``tileiras-build report``: what built kernels are like, as a table, a page or for programs; or how they differ from an earlier report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from ..core.cpu_count import cores
+from ..core.errors import InvalidInput, one_of
+from ..core.terminal import print_table
+from ..simulate.estimate.estimate_build import Problem
+from .build_diff import changed_documents, changes, header, measures_of, summary
+from .build_history import read_history
+from .collect_rows import Problems, Row, read_rows, values_of
+from .export_csv_json import csv_text, json_text, read_baseline
+from .html_report import Baseline, Form, write_report
+from .report_paths import history_path
+from .resource_usage import HEADER, ResourceRow, print_resources, read_folder
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print or write what is asked for.
+
+    Raises the errors of reading, InvalidInput[report-against] for CSV of changes, [report-html] for what only a page has, [report-grid] for ``--set`` without ``--grid``.
+    """
+    _check_form(options)
+    folder, problems = Path(options.folder), _problems(options)
+    if options.html:
+        _write_page(folder, options, problems)
+    elif options.against:
+        _print_changes(folder, options, problems)
+    elif options.json or options.csv:
+        rows = read_rows(folder, problems=problems)
+        print(csv_text(rows) if options.csv else json_text(rows), end="")
+    elif problems.wanted:
+        rows = read_rows(folder, problems=problems)
+        print_table((*HEADER, "estimate", "limited by"), [(*_resources(row).cells, *_estimate(row)) for row in rows])
+    else:
+        print_resources(read_folder(folder))
+
+
+def _problems(options: argparse.Namespace) -> Problems:
+    if options.grid:
+        return Problems(Problem.read(options.settings, options.grid), options.estimate)
+    if options.settings:
+        raise InvalidInput("report-grid", "--set is for estimates, which need --grid", remedy="give --grid X,Y,Z")
+    return Problems(None, options.estimate)
+
+
+def _write_page(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
+    baseline = None if options.against is None else _read_against(folder, options.against)
+    form = Form(options.pages, options.keep, cores())
+    print(write_report(folder, Path(options.html), baseline=baseline, problems=problems, form=form))
+
+
+def _check_form(options: argparse.Namespace) -> None:
+    for name in ("pages", "keep"):
+        if getattr(options, name) and not options.html:
+            message = f"--{name} is for the HTML report"
+            raise InvalidInput("report-html", message, remedy=f"give --html PAGE, or leave --{name} out")
+
+
+def _read_against(folder: Path, name: str) -> Baseline:
+    """A file that --json has printed, or the build that --keep has named."""
+    path = Path(name)
+    if not path.exists():
+        history = read_history(history_path(folder))
+        number = history.named(name)
+        if number is not None:
+            return Baseline(name, history.at(number))
+        if known := sorted({one.name for one in history.builds if one.name}):
+            message = f"there is no file {name}, and no build of this name has been kept"
+            raise InvalidInput("report-baseline", message, remedy=one_of(name, known))
+    return Baseline(path.name, values_of(read_baseline(path)))
+
+
+def _print_changes(folder: Path, options: argparse.Namespace, problems: Problems) -> None:
+    if options.csv:
+        remedy = "leave --csv or --against out, or ask for --json"
+        raise InvalidInput("report-against", "changes are not written as CSV", remedy=remedy)
+    before = measures_of(_read_against(folder, options.against).rows)
+    now = measures_of(values_of(read_rows(folder, problems=problems)))
+    # A report without estimates differs in none.
+    estimated = all(any(one.microseconds is not None for one in measures.values()) for measures in (before, now))
+    if options.json:
+        print(json.dumps(changed_documents(before, now, estimated), indent=2))
+        return
+    if rows := changes(before, now, estimated):
+        print_table(header(estimated), rows)
+        print()
+    print(summary(before, now, estimated))
+
+
+def _resources(row: Row) -> ResourceRow:
+    return ResourceRow(row.kernel, row.target, row.registers, row.shared, row.stack, row.spill_stores, row.spill_loads)
+
+
+def _estimate(row: Row) -> tuple[str, str]:
+    return ("-" if row.microseconds is None else f"{row.microseconds:.1f} us"), row.estimate_limit or "-"

@@ -1,0 +1,156 @@
+"""The texts of a kernel, from bytecode to machine code, with the lines of its source that each of their lines is made from.
+
+Every form says it in its own way, which is a row of ``READERS``; a build without source lines (``lineinfo=yes``) leaves
+``.ll``, PTX and machine code without. PTX: ISA manual, ".loc" and ".file"; machine code: nvdisasm's ``-gi`` and ``-gp``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..target.sass_listing import read_section
+
+Place = tuple[str, int]  # a source file, and a line of it
+Places = tuple[Place, ...]  # of inlined code: the innermost first, then what it was called from
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line, the source lines that it is made from and, of machine code, the line of PTX, 0 = not known."""
+
+    text: str
+    places: Places = ()
+    ptx: int = 0
+
+
+def read_lines(stage: str, text: str, kernel: str) -> list[Line]:
+    """The lines of the text of a stage, "sass" among them, of which those of ``kernel`` alone are read."""
+    if stage == "sass":
+        return list(_read_sass(text, kernel))
+    return list(READERS[stage](text))
+
+
+def _place(file: str, line: str | int) -> Place:
+    return posixpath.normpath(file), int(line)
+
+
+# ---- bytecode as text, as `tileiras-build dis -g` prints it --------------------------------------
+_LOC = re.compile(r' loc\((?:unknown|callsite\(.*|".*)\)$')
+_QUOTED_PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):\d+')
+
+
+def _read_bytecode(text: str) -> Iterator[Line]:
+    for line in text.rstrip("\n").split("\n"):
+        found = _LOC.search(line)
+        shown, said = (line[: found.start()], found[0]) if found else (line, "")
+        yield Line(shown, tuple(_place(*place) for place in _QUOTED_PLACE.findall(said)))
+
+
+# ---- .tileaa and .tileas: aliases of attributes stand in front -----------------------------------
+_ALIAS = re.compile(r"^#(loc\d*) = (.*)$", re.MULTILINE)
+_DI_LOC = re.compile(r'di_loc<"((?:[^"\\]|\\.)*)", (\d+),')
+_REFERENCE = re.compile(r"#(loc\d*)\b")
+_OF_OPERATION = re.compile(r"\bloc = (#[\w.]+(?:<.*?>(?=[,}]))?)")
+
+
+def _read_mlir(text: str) -> Iterator[Line]:
+    aliases: dict[str, Places] = {}
+
+    def places(attribute: str) -> Places:
+        direct = tuple(_place(*place) for place in _DI_LOC.findall(attribute))
+        named = [aliases[name] for name in _REFERENCE.findall(attribute) if name in aliases]
+        return direct + tuple(place for one in named for place in one)
+
+    # Each names those in front of it alone; in a damaged file an alias may name itself.
+    for name, attribute in _ALIAS.findall(text):
+        aliases[name] = places(attribute)
+    for line in text.rstrip("\n").split("\n"):
+        found = None if line.startswith("#") else _OF_OPERATION.search(line)
+        yield Line(line, places(found[1]) if found else ())
+
+
+# ---- .ll: metadata stands behind -----------------------------------------------------------------
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
+_FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|(\d+))')
+_DEBUG = re.compile(r"!dbg !(\d+)")
+
+
+def _read_llvm(text: str) -> Iterator[Line]:
+    nodes = {number: dict(_fields(body)) for number, _, body in _NODE.findall(text)}
+    known: dict[str, Places] = {}
+
+    def file_of(scope: str) -> str:
+        while scope in nodes and "file" not in nodes[scope]:
+            scope = nodes[scope].get("scope", "")
+        file = nodes.get(nodes.get(scope, {}).get("file", ""), {})
+        return posixpath.join(file.get("directory", ""), file.get("filename", ""))
+
+    def places(number: str) -> Places:
+        if number not in known:
+            node = nodes.get(number, {})
+            here = (_place(file_of(number), node["line"]),) if "line" in node else ()
+            known[number] = here + (places(node["inlinedAt"]) if "inlinedAt" in node else ())
+        return known[number]
+
+    for line in text.rstrip("\n").split("\n"):
+        found = None if line.startswith("!") else _DEBUG.search(line)
+        yield Line(line, places(found[1]) if found else ())
+
+
+def _fields(body: str) -> Iterator[tuple[str, str]]:
+    for name, node, text, number in _FIELD.findall(body):
+        yield name, node or number or text
+
+
+# ---- PTX: what .loc says holds until the next one ------------------------------------------------
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_PTX_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
+_NO_CODE = re.compile(r"^\s*(?:$|[.{}]|//)")
+
+
+def _read_ptx(text: str) -> Iterator[Line]:
+    files = dict(_FILE.findall(text))
+    now: Places = ()
+    for line in text.rstrip("\n").split("\n"):
+        if found := _PTX_LOC.match(line):
+            said = [found.group(1, 2)] + ([found.group(3, 4)] if found[3] else [])
+            now = tuple(_place(files.get(file, "?"), number) for file, number in said)
+        elif line.startswith("}"):
+            now = ()
+        yield Line(line, () if _NO_CODE.match(line) and not found else now)
+
+
+# ---- machine code --------------------------------------------------------------------------------
+_SAID = re.compile(r'^\s*//## File "(.*?)", line (\d+)')
+_CODE = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s*(.*?)\s*;?\s*$")
+_PTX_TEXT = ".nv_debug_ptx_txt"
+
+
+def _read_sass(text: str, kernel: str) -> Iterator[Line]:
+    now: Places = ()
+    ptx, said = 0, []
+    for row in read_section(text, kernel):
+        if found := _SAID.match(row):
+            if found[1].startswith(_PTX_TEXT):
+                ptx = int(found[2])
+            else:
+                said.append(_place(found[1], found[2]))
+            continue
+        if said:
+            now, said = tuple(said), []
+        if code := _CODE.match(row):
+            yield Line(f"{code[1]}  {code[2]}", now, ptx)
+        else:
+            yield Line(row)
+
+
+READERS: Mapping[str, Callable[[str], Iterator[Line]]] = {
+    "tilebc": _read_bytecode,
+    "tileaa": _read_mlir,
+    "tileas": _read_mlir,
+    "ll": _read_llvm,
+    "ptx": _read_ptx,
+}

@@ -1,0 +1,1 @@
+"""A basic block of PTX as one Python function over arrays."""

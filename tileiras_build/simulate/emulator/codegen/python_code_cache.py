@@ -1,0 +1,58 @@
+"""The Python that a kernel's instructions become, compiled: what takes one process a while the next ones find (``user_cache.py``).
+
+A kernel has one record, found by its PTX and by the Python that compiles: code for each text that was compiled, by its digest. So it is
+nothing to a record how the emulator makes texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import sys
+import time
+from functools import cached_property
+from types import CodeType
+
+from ....core.user_cache import key_of, local_store
+
+WORTH = 0.002  # seconds of compiling that a record saves; less is less than what it takes to write one
+MOST = 1024  # functions of a record
+
+
+class Translations:
+    """The code of the functions of one kernel of a PTX text."""
+
+    def __init__(self, ptx: str, entry: str):
+        self._ptx, self._entry = ptx, entry
+        self._used: dict[bytes, CodeType] = {}
+        self._seconds = 0.0  # of compiling what is not kept
+
+    @cached_property
+    def _key(self) -> str:
+        return key_of("translations", sys.version, sys.flags.optimize, self._entry, self._ptx)
+
+    @cached_property
+    def _kept(self) -> dict[bytes, CodeType]:
+        store = local_store()
+        data = None if store is None else store.find(self._key)
+        return {} if data is None else marshal.loads(data)
+
+    def code(self, source: str, file: str) -> CodeType:
+        """What Python makes of a text that tracebacks call ``file``."""
+        digest = hashlib.sha256(f"{file}\0{source}".encode()).digest()
+        found = self._kept.get(digest)
+        if found is None:
+            start = time.process_time()
+            found = compile(source, file, "exec")
+            self._seconds += time.process_time() - start
+        self._used[digest] = found
+        return found
+
+    def keep(self) -> None:
+        """Keep what was compiled for the next processes, if it took them long."""
+        store = local_store()
+        if self._seconds < WORTH or store is None:
+            return
+        every = self._kept | self._used
+        store.keep(self._key, marshal.dumps(every if len(every) <= MOST else self._used))
+        self._seconds = 0.0

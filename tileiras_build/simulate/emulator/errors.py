@@ -1,0 +1,91 @@
+"""What can go wrong while PTX is loaded or runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...core.errors import TileirasError, described
+
+
+class EmulatorError(Exception):
+    """Base of the emulator's errors; ``id`` is the same for all of a kind."""
+
+    id = "emulator"
+
+
+class EmulatorWarning(UserWarning):
+    """A finding (``findings.py``) in PTX that is not ours."""
+
+
+class PtxSyntaxError(EmulatorError):
+    """The PTX text cannot be read; the message names the line."""
+
+    id = "ptx-syntax"
+
+
+class UnsupportedInstruction(EmulatorError):
+    """An instruction (or a form of one) that the emulator does not execute; raised when a kernel is loaded."""
+
+    id = "emulator-instruction"
+
+
+class EmulatorFailure(EmulatorError):
+    """The emulator itself is wrong: an exception of Python's where no check has refused the PTX. It is the cause of this one."""
+
+    id = "emulator-failed"
+
+
+@contextmanager
+def failures_named(doing: str) -> Iterator[None]:
+    """Let exceptions of Python's become EmulatorFailure; ``doing`` says at what they happen."""
+    try:
+        yield
+    except (EmulatorError, EmulatorWarning, TileirasError):
+        raise
+    except MemoryError as error:
+        raise EmulatorError(f"there is not enough memory {doing}") from error
+    except Exception as error:
+        raise EmulatorFailure(f"internal error in the emulator {doing}: {described(error)}") from error
+
+
+class WrongLaunch(EmulatorError, ValueError):
+    """A launch that the kernel does not take: other parameters, no block, more threads than a CTA has."""
+
+    id = "emulator-launch"
+
+
+# What a fault is, for those who tell it in words of their own.
+OUT_OF_BOUNDS, MISALIGNED, RACE, THREAD_RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, UNINITIALISED, OTHER = KINDS = (
+    "out-of-bounds", "misaligned", "race", "thread-race", "block-race", "deadlock", "assertion", "time-limit", "uninitialised", "other",
+)  # fmt: skip
+
+
+class EmulatorFault(EmulatorError):
+    """The running kernel did something illegal.
+
+    ``instruction`` is the PTX text, ``line`` its line in the PTX (from 1), ``thread`` the first offending
+    ``((ctaid.x, .y, .z), (tid.x, .y, .z))`` and ``address`` the address, where each is known (else None). ``kind`` is one
+    of KINDS; of an access, ``size`` says how many bytes it wants, and ``writes`` whether it writes them.
+    """
+
+    id = "emulator-fault"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        instruction: str | None = None,
+        line: int | None = None,
+        thread: tuple | None = None,
+        address: int | None = None,
+        kind: str = OTHER,
+        size: int = 0,
+        writes: bool = False,
+    ):
+        self.message, self.instruction, self.line, self.thread = message, instruction, line, thread
+        self.address, self.kind, self.size, self.writes = address, kind, size, writes
+        where = f" at line {line}: {instruction}" if instruction is not None else ""
+        who = f" [ctaid {thread[0]}, tid {thread[1]}]" if thread is not None else ""
+        at = f" [address {address:#x}]" if address is not None else ""
+        super().__init__(f"{message}{where}{who}{at}")

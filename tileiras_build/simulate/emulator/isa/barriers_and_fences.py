@@ -1,0 +1,66 @@
+"""Barriers and fences (PTX ISA 9.0, section 9.7.13)."""
+
+from __future__ import annotations
+
+from ..sanitizers.vector_clocks import WIDE
+from .handler_registry import handles, helper
+
+
+@handles("bar", "barrier")
+def handle_barrier(e, ins):
+    if "warp" in ins.mods:
+        return warp_barrier(e, ins)
+    if "cluster" in ins.mods:
+        return cluster_barrier(e, ins)
+    waits = "arrive" not in ins.mods
+    red = next((m for m in ins.mods if m in ("and", "or", "popc")), None)
+    args = list(ins.args)
+    predicate = "None"
+    if red is not None:
+        args.pop(0)
+        predicate = e.use(args.pop(), "p")
+    barrier = e.use(args[0], "u32")
+    count = e.use(args[1], "u32") if len(args) > 1 else "None"
+    return f"return Event('barrier', {barrier}, {count}, {red!r}, {predicate}, {waits}, {e.pc + 1})"
+
+
+@handles("_barrier_result")
+def handle_barrier_result(e, ins):
+    if "popc" in ins.mods:
+        return e.set(ins.args[0], "u32", "np.asarray(g.barrier_value).astype(u32)")
+    e.set(ins.args[0], "p", "np.asarray(g.barrier_value).astype(p)")
+
+
+def warp_barrier(e, ins):
+    if e.fine:
+        e.line(f"wait = g.require_warps({e.use(ins.args[0], 'u32')})")
+        e.line("if wait is not None: return wait")
+    e.line("if g.m.race is not None: g.m.race.warp_barrier(g)")
+
+
+def cluster_barrier(e, ins):
+    if "wait" in ins.mods:
+        return f"return Event('cluster_wait', {e.pc + 1})"
+    e.line(f"cluster_arrive({e.constant(ins, 'ins')}, g, {e.predicate or 'None'})")
+
+
+@helper
+def cluster_arrive(ins, group, mask):
+    group.m.clusters.arrive(ins, group.flat if mask is None else group.flat[group.full(mask)])
+
+
+@handles("membar", "fence")
+def handle_fence(e, ins):
+    """Memory operations of the emulator are already in order; the race check wants to see fences."""
+    if (call := noted(ins)) is not None:
+        flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
+        e.line(f"if g.m.race is not None: g.m.race.{call.format(flat)}")
+
+
+def noted(ins) -> str | None:
+    """What the race check is told of a fence."""
+    if "proxy" in ins.mods:
+        return "proxy_fence({})" if "async" in ins.mods and "global" not in ins.mods else None
+    if "mbarrier_init" in ins.mods:
+        return "init_fence({})"
+    return f"memory_fence({{}}, {ins.mods})" if not WIDE.isdisjoint(ins.mods) else None

@@ -1,0 +1,85 @@
+"""Copies of lines of bytes between memories."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..performance_counters import count_bulk
+from ..sanitizers.access_observers import flight_of
+from .mbarrier import change
+from .tma_box_copies import CHUNK, Copy, global_view
+
+
+class LineCopy(Copy):
+    """Plain runs of bytes, one per thread: (flat, from, to, bytes) with addresses as ("global" | "shared", number)."""
+
+    def __init__(self, ins, flat, to, source, sizes, positions=None, function=None, dtype=None):
+        self.ins, self.flat, self.to, self.source, self.sizes = ins, flat, to, source, sizes
+        self.positions, self.function, self.dtype, self.landed = positions, function, dtype, False
+
+    def only(self, member):
+        if (keep := self.kept(member)) is None:
+            return None
+        part = lambda pair: (pair[0], pair[1][keep])
+        positions = None if self.positions is None else self.positions[keep]
+        out = LineCopy(
+            self.ins,
+            self.flat[keep],
+            part(self.to),
+            part(self.source),
+            self.sizes[keep],
+            positions,
+            self.function,
+            self.dtype,
+        )
+        out.clocks = None if self.clocks is None else self.clocks[keep]
+        out.taken = None if self.taken is None else [line for line, kept in zip(self.taken, keep) if kept]
+        return out
+
+    def sources(self, machine) -> list:
+        """The bytes of each line; None for one of none."""
+        sizes = enumerate(self.sizes.tolist())
+        return [self.bytes_at(machine, self.source, i, size, False).copy() if size else None for i, size in sizes]
+
+    def land(self, machine) -> None:
+        if self.landed:
+            return
+        self.landed = True
+        self.read(machine)
+        for i, size in enumerate(self.sizes.tolist()):
+            if size:
+                self.move(self.bytes_at(machine, self.to, i, size, True), self.taken[i])
+        if self.positions is not None:
+            for chunks in self.chunks():
+                machine.flight.end(chunks, CHUNK)
+            sizes = self.sizes.astype(np.int64)
+            change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
+
+    def shared_bytes(self) -> list:
+        _, starts = self.source if self.positions is None else self.to
+        return [start + np.arange(size) for start, size in zip(starts.tolist(), self.sizes.tolist())]
+
+    def chunks(self) -> list:
+        """Of each line in shared memory a slice of its 16-byte chunks."""
+        starts = self.to[1] // CHUNK
+        return [slice(start, start + size // CHUNK) for start, size in zip(starts.tolist(), self.sizes.tolist())]
+
+    def take_off(self, machine) -> None:
+        for chunks in self.chunks():
+            flight_of(machine).begin(self.ins, chunks, CHUNK)
+
+    def move(self, target, source):
+        if self.function is None:
+            target[:] = source
+            return
+        old, values = target.view(self.dtype), source.view(self.dtype)
+        old[:] = self.function(old, values, None)
+
+    def bytes_at(self, machine, where, i: int, size: int, writes: bool):
+        space, addresses = where
+        if space == "shared":
+            return machine.shared[int(addresses[i]) : int(addresses[i]) + size]
+        count_bulk(machine.options.counters, 1, size, writes)
+        ends = np.array([0, size - 1])
+        view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)
+        return view[int(index[0]) : int(index[1]) + 1]

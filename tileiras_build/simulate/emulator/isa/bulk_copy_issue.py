@@ -1,0 +1,248 @@
+"""One bulk copy of a program: its operands at run time, and the copies that it starts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import tensor_map
+from ..memory.load_store import Site
+from ..ptx.ast import TYPE_BITS
+from ..simt.active_threads import flat_threads, selected
+from ..simt.broadcasting import are_all, distinct, is_any
+from .atomic import operation
+from .bulk_copies_1d import LineCopy
+from .mbarrier import BarrierSite
+from .tensormap import read_map
+from .tma_box_copies import CHUNK, BoxCopy, fault
+from .tma_load_modes import MOST_OFFSET, gathers, is_wide, mode_of
+
+
+class BulkSite:
+    """The operands of one bulk copy that are addresses of shared memory, mbarriers and tensor maps."""
+
+    def __init__(self, ins, to_offset: int, from_offset: int, mbar_offset: int = 0, align: int = CHUNK, function=None):
+        self.ins, self.function = ins, function
+        self.to_offset, self.from_offset = to_offset, from_offset
+        self.shared_to = Site(ins, "shared", 1, 1, to_offset, align)
+        self.shared_from = Site(ins, "shared", 1, 1, from_offset, align)
+        self.barrier = BarrierSite(ins, mbar_offset)
+        self.mbarrier = self.barrier.site
+        self.maps: dict = {}
+
+    # -- operands ------------------------------------------------------------------------------------
+    def in_shared(self, site, group, address, selection):
+        """(offset in the CTA's shared memory, the CTA's bias in the batch's), in bytes, int64."""
+        return site.each_in_shared(group, address, selection)
+
+    def barriers(self, group, address, selection):
+        return self.barrier.where(group, address, selection)[0]
+
+    def targets(self, group, selection, flat, bias, positions, masks):
+        """(index of the copy, bias, mbarrier) of each copy in each CTA that it goes to.
+
+        A multicast writes the same place in every CTA of the mask and completes on the same mbarrier there - for
+        pairs (.cta_group::2), on that of the CTA of the pair in which the given one lies (section 9.7.9.25.5.2).
+        """
+        machine, clusters = group.machine, group.machine.clusters
+        words = machine.shared_size // 8
+        pair = "cta_group::2" in self.ins.mods
+        if masks is None:
+            if not pair and clusters.size > 1 and is_any(bias // machine.shared_size != positions // words):
+                self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
+            return np.arange(len(flat)), bias, positions
+        masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
+        if is_any(masks >> clusters.size):
+            self.mbarrier.fault(
+                group, f"the multicast mask {masks.max():#x} names CTAs outside the cluster of {clusters.size}"
+            )
+        copy, rank = np.nonzero(masks[:, None] >> np.arange(clusters.size) & 1)
+        own = flat[copy] // machine.threads
+        target = clusters.of_rank(own, rank)
+        if not are_all(clusters.alive(target)):
+            self.mbarrier.fault(group, "a multicast to a CTA that has exited")
+        if machine.race is not None:
+            machine.race.visited(self.ins, flat[copy], target)
+        signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
+        where = positions[copy] % words + clusters.of_rank(own, signalled) * words
+        return copy, target * machine.shared_size, where
+
+    def check_end(self, group, flat, offset, bytes_):
+        bad = offset + bytes_ > group.machine.shared_limit
+        if is_any(bad):
+            at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
+            limit = group.machine.shared_limit
+            fault(group.machine, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
+
+    def tensors(self, group, address, selection, flat):
+        """(tensor map, an index of its copies) for each distinct map."""
+        addresses = np.asarray(selection.pick(address))
+        is_one = addresses.size == 1 or are_all(addresses == addresses[0])
+        for value in [int(addresses.flat[0])] if is_one else distinct(addresses).tolist():
+            some = slice(None) if is_one else np.flatnonzero(addresses == value)
+            first = flat[some][0]
+            try:
+                tensor = tensor_map.decode(read_map(group.machine, self.ins, first, value))
+                yield tensor.gathering() if gathers(self.ins.mods) else tensor, some
+            except ValueError as error:
+                fault(group.machine, self.ins, first, str(error), value)
+
+    @staticmethod
+    def coordinates(values, selection):
+        n = len(selection.rows)
+        out = np.empty((n, len(values)), np.int64)
+        for column, value in enumerate(values):
+            out[:, column] = selection.pick(value)
+        return out
+
+    # -- tensors -------------------------------------------------------------------------------------
+    def load_tensor(self, group, to, map_address, coordinates, mbar, mask=None, ctas=None):
+        selection = selected(group, mask)
+        if not len(selection.rows):
+            return
+        machine, key = group.machine, None
+        if ctas is None and selection.of and all(isinstance(one, np.generic) for one in (to, map_address, mbar)):
+            key = self, selection.of, int(to), int(map_address), int(mbar)
+            if self.load_again(group, selection, group.known.get(key), map_address, coordinates):
+                return
+        flat = flat_threads(group, selection)
+        offset, bias = self.in_shared(self.shared_to, group, to, selection)
+        positions = self.barriers(group, mbar, selection)
+        at = self.coordinates(coordinates, selection)
+        if is_wide(self.ins.mods):
+            at = self.without_halo(machine, flat, at)
+        copies, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
+        for tensor, chosen in self.tensors(group, map_address, selection, flat):
+            self.check_rank(machine, flat[chosen][0], tensor, at[chosen])
+            self.check_end(group, flat[chosen], offset[chosen], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
+            parts = chosen if ctas is None else np.flatnonzero(np.isin(copies, np.arange(len(flat))[chosen]))
+            some = chosen if ctas is None else copies[parts]
+            copy = BoxCopy(
+                self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
+            )
+            copy.watch_issue(machine)
+            copy.take_off(machine)
+            machine.waits.fly(copy.positions, copy)
+            if key is not None and copy.comes_again(machine):
+                group.known[key] = copy, frozenset(positions.tolist())
+
+    def load_again(self, group, selection, known: tuple[BoxCopy, frozenset] | None, map_address, coordinates) -> bool:
+        """Load boxes where an earlier copy of the same threads, addresses and map has had some; whether it was one."""
+        if known is None:
+            return False
+        machine, (earlier, places) = group.machine, known
+        try:
+            tensor = tensor_map.decode(read_map(machine, self.ins, earlier.flat[0], int(map_address)))
+        except ValueError:
+            return False
+        if tensor.layout != earlier.tensor.layout or not earlier.comes_again(machine):
+            return False
+        copy = earlier.again(tensor, self.coordinates(coordinates, selection))
+        copy.take_off(machine)
+        machine.waits.fly(places, copy)
+        return True
+
+    def store_tensor(self, group, map_address, coordinates, source, mask=None):
+        selection = selected(group, mask)
+        if not len(selection.rows):
+            return
+        machine, flat = group.machine, flat_threads(group, selection)
+        offset, bias = self.in_shared(self.shared_from, group, source, selection)
+        at = self.coordinates(coordinates, selection)
+        for tensor, some in self.tensors(group, map_address, selection, flat):
+            self.check_rank(machine, flat[some][0], tensor, at[some])
+            if tensor.kind.packed < CHUNK and tensor.kind.bits == 4:
+                fault(machine, self.ins, flat[some][0], f"{tensor.element} elements can only be loaded")
+            self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
+            function = None
+            if self.function is not None:
+                function = self.reduction(machine, flat[some][0], tensor)
+            copy = BoxCopy(
+                self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
+            )
+            copy.watch_issue(machine)
+            group.bulk.pending.append(copy)
+
+    def without_halo(self, machine, flat, at):
+        """The coordinates of a wide mode without the last, wHalo, which must be 0. What W has more is wOffset."""
+        halo, offset = at[:, -1], at[:, (at.shape[1] + 1) // 2]
+        if is_any(halo):
+            first = int(np.flatnonzero(halo)[0])
+            why = (
+                f"a wHalo of {halo[first]} is not supported: only figures 18 and 19 of the ISA show which pixels follow"
+            )
+            fault(machine, self.ins, flat[first], why)
+        if is_any(offset >= MOST_OFFSET):
+            fault(machine, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MOST_OFFSET - 1}")
+        return at[:, :-1]
+
+    def check_rank(self, machine, flat, tensor, at):
+        mode = mode_of(self.ins.mods)
+        if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
+            fault(machine, self.ins, flat, f"the tensor map is not of the mode of this copy ({mode})")
+        if tensor.kind.packed < CHUNK and is_any(at[:, 0] % tensor_map.PADDED):
+            why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
+            fault(machine, self.ins, flat, why)
+        if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
+            return
+        if not tensor.gathers and tensor.rank != at.shape[1]:
+            fault(machine, self.ins, flat, f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates")
+
+    def reduction(self, machine, flat, tensor):
+        type_ = tensor.kind.reduction
+        if type_ is None:
+            fault(machine, self.ins, flat, f"no reduction of {tensor.element} elements")
+        return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
+
+    # -- lines ---------------------------------------------------------------------------------------
+    def load_line(self, group, to, source, size, mbar, mask, from_shared: bool, ctas=None):
+        selection = selected(group, mask)
+        if not len(selection.rows):
+            return
+        machine, flat, sizes = group.machine, flat_threads(group, selection), self.sizes(group, size, selection)
+        offset, bias = self.in_shared(self.shared_to, group, to, selection)
+        self.check_end(group, flat, offset, sizes)
+        origin = self.shared_line(group, source, selection, sizes) if from_shared else self.global_line(
+            machine, source, selection, self.from_offset, flat
+        )  # fmt: skip
+        positions = self.barriers(group, mbar, selection)
+        some, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
+        target, origin = ("shared", offset[some] + bias), (origin[0], origin[1][some])
+        copy = LineCopy(self.ins, flat[some], target, origin, sizes[some], positions, *self.line_reduction())
+        copy.watch_issue(machine)
+        copy.take_off(machine)
+        machine.waits.fly(positions, copy)
+
+    def store_line(self, group, to, source, size, mask):
+        selection = selected(group, mask)
+        if not len(selection.rows):
+            return
+        flat, sizes = flat_threads(group, selection), self.sizes(group, size, selection)
+        origin = self.shared_line(group, source, selection, sizes)
+        target = self.global_line(group.machine, to, selection, self.to_offset, flat)
+        copy = LineCopy(self.ins, flat, target, origin, sizes, None, *self.line_reduction())
+        copy.watch_issue(group.machine)
+        group.bulk.pending.append(copy)
+
+    def line_reduction(self):
+        if self.function is None:
+            return None, None
+        name, type_ = self.function
+        return operation(name, type_), np.dtype(f"u{TYPE_BITS[type_] // 8}")
+
+    def sizes(self, group, size, selection):
+        out = np.broadcast_to(selection.pick(size), len(selection.rows)).astype(np.int64)
+        if is_any(out % CHUNK):
+            self.shared_to.fault(group, f"the size of a bulk copy, {out[out % CHUNK != 0][0]}, is no multiple of 16")
+        return out
+
+    def shared_line(self, group, address, selection, sizes):
+        offset, bias = self.in_shared(self.shared_from, group, address, selection)
+        self.check_end(group, flat_threads(group, selection), offset, sizes)
+        return "shared", offset + bias
+
+    def global_line(self, machine, address, selection, extra: int, flat):
+        out = np.broadcast_to(selection.pick(address), len(flat)).astype(np.uint64).view(np.int64) + extra
+        if is_any(out % CHUNK):
+            at = int(np.flatnonzero(out % CHUNK)[0])
+            fault(machine, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
+        return "global", out

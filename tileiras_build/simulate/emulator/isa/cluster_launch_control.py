@@ -1,0 +1,118 @@
+"""clusterlaunchcontrol: running clusters take over the work of others that have not started (PTX ISA 9.0, 9.7.13.17).
+
+A kernel that does so is run in two parts: the clusters of the first half start at once, the others one after another
+where nobody has cancelled them (``launch.py``). A request is decided when it is issued; its response lands as a bulk copy
+does. Our layout of the opaque 16 bytes: ctaid.x, .y, .z of the cluster's first CTA and whether it was cancelled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..codegen.emit_block import items_of
+from ..memory.load_store import Site
+from ..ptx.ast import SINK
+from ..simt.active_threads import Selection, flat_threads
+from .bulk_copies_1d import LineCopy
+from .bulk_copy_issue import BulkSite
+from .cp_async_bulk import shared_operand
+from .handler_registry import handles, helper
+
+BYTES = 16
+CANCELLED, REFUSED = 0x434E434C, 0x46524C43  # what the last word says; anything else is no response
+PARTS = {"get_first_ctaid::x": 0, "get_first_ctaid::y": 1, "get_first_ctaid::z": 2}
+
+
+class Response(LineCopy):
+    """Responses on their way to shared memory."""
+
+    responses = None  # a row of 16 bytes per response
+
+    def sources(self, machine) -> list:
+        return list(self.responses)
+
+
+class CancelSite(BulkSite):
+    """The operands of one try_cancel."""
+
+    def request(self, group, to, mbar, mask, everywhere: bool):
+        selection = Selection(group, True if mask is None else mask)
+        if not len(selection.rows):
+            return
+        machine, flat = group.machine, flat_threads(group, selection)
+        offset, bias = self.in_shared(self.shared_to, group, to, selection)
+        positions = self.barriers(group, mbar, selection)
+        every = np.uint16((1 << machine.clusters.size) - 1) if everywhere else None
+        some, bias, positions = self.targets(group, selection, flat, bias, positions, every)
+        copy = Response(
+            self.ins, flat[some], ("shared", offset[some] + bias), None, np.full(len(some), BYTES), positions
+        )
+        copy.responses = np.array([response(machine) for _ in flat], np.uint32).view(np.uint8)[some]
+        copy.watch_issue(machine)
+        copy.take_off(machine)
+        machine.waits.fly(positions, copy)
+
+
+def response(machine) -> tuple[int, int, int, int]:
+    """The words of one response: the last cluster that has not started is cancelled, if there is one."""
+    first = machine.options.remaining.cancel()
+    if first is None:
+        return 0, 0, 0, REFUSED
+    x, y, z = (int(n) for n in machine.clusters.coordinates(first - machine.first))
+    return x, y, z, CANCELLED
+
+
+def words_of(response) -> list:
+    """The four words of a pair of 64-bit halves."""
+    return [(half >> np.uint64(32 * i)).astype(np.uint32) for half in response for i in (0, 1)]
+
+
+def require(group, ins, mask, right, why: str) -> None:
+    """Fault for the first active thread where ``right`` does not hold."""
+    wrong = np.broadcast_to(True if mask is None else mask, group.shape) & ~np.broadcast_to(right, group.shape)
+    if wrong.any():
+        Site(ins, "shared", BYTES).fault(group, why, tuple(int(i) for i in np.argwhere(wrong)[0]))
+
+
+@helper
+def was_cancelled(group, ins, mask, low, high):
+    word = words_of((low, high))[3]
+    known = (word == CANCELLED) | (word == REFUSED)
+    require(group, ins, mask, known, "these 16 bytes are no response of clusterlaunchcontrol.try_cancel")
+    return word == CANCELLED
+
+
+@helper
+def first_cta(group, ins, mask, low, high):
+    *place, word = words_of((low, high))
+    require(group, ins, mask, word == CANCELLED, "the first CTA of a cluster that was not cancelled")
+    return place
+
+
+@handles("clusterlaunchcontrol")
+def handle_clusterlaunchcontrol(e, ins):
+    if ins.mods[0] == "try_cancel":
+        return emit_request(e, ins)
+    if ins.mods[0] != "query_cancel":
+        e.fail("not supported")
+    pair = e.temp(e.use(ins.args[1], "b128"))
+    call = f"(g, {e.constant(ins, 'ins')}, {e.predicate or 'None'}, {pair}[0], {pair}[1])"
+    if ins.mods[1] == "is_canceled":
+        return e.set(ins.args[0], "p", f"was_cancelled{call}")
+    place = e.temp(f"first_cta{call}")
+    if ins.mods[1] == "get_first_ctaid":
+        for i, target in enumerate(items_of(ins.args[0])[:3]):
+            if target is not SINK:
+                e.set(target, "u32", f"{place}[{i}]")
+        return None
+    if ins.mods[1] not in PARTS:
+        e.fail("not supported")
+    return e.set(ins.args[0], "u32", f"{place}[{PARTS[ins.mods[1]]}]")
+
+
+def emit_request(e, ins):
+    to, offset = shared_operand(e, ins.args[0])
+    bar, bar_offset = shared_operand(e, ins.args[1])
+    site = e.constant(CancelSite(ins, offset, 0, bar_offset, BYTES), "cancel")
+    everywhere = "multicast::cluster::all" in ins.mods
+    e.line(f"{site}.request(g, {to}, {bar}, {e.predicate or 'None'}, {everywhere})")

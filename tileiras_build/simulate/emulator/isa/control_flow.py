@@ -1,0 +1,164 @@
+"""Branches, calls and exits (PTX ISA 9.0, section 9.7.12). Handlers return the last line of the generated function."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import EmulatorFault
+from ..ptx.ast import Arguments, Name, Variable
+from ..simt.broadcasting import distinct
+from ..simt.thread_group import Event, Split
+from .handler_registry import NAMESPACE, handles, helper
+from .system_calls import BUILTIN_CALLS
+
+NAMESPACE["Event"] = Event
+NAMESPACE["RETURN"] = Event("return")
+NAMESPACE["EXIT"] = Event("exit")
+
+
+@handles("bra")
+def handle_branch(e, ins):
+    target = e.program.targets[id(ins)]
+    if e.predicate is None:
+        return f"return {target}"
+    predicate = e.predicate
+    e.predicate = None
+    return f"return g.branch({predicate}, {target}, {e.pc + 1})"
+
+
+@helper
+def branch_by_index(group, site, index, targets):
+    """brx.idx: a pc, or a Split by target."""
+    if np.max(index) >= len(targets):
+        cta, tid = divmod(int(group.flat[np.argmax(group.full(index))]), group.machine.threads)
+        why = f"label {np.max(index)} of a list of {len(targets)}"
+        thread = group.machine.thread_name(cta, tid)
+        raise EmulatorFault(why, instruction=site.text, line=site.line, thread=thread)
+    if np.ndim(index) == 0:
+        return targets[int(index)]
+    values = distinct(index)
+    if len(values) == 1:
+        return targets[int(values[0])]
+    return Split([(index == value, targets[int(value)]) for value in values])
+
+
+@handles("brx")
+def handle_indexed_branch(e, ins):
+    index, site = e.use(ins.args[0], "u32"), e.constant(ins, "ins")
+    return f"return branch_by_index(g, {site}, {index}, {e.program.targets[id(ins)]})"
+
+
+def leave(e, event: str) -> str:
+    """ret and exit; predicated ones split off the leaving threads at a place that only leaves."""
+    if e.predicate is None:
+        return f"return {event}"
+    predicate, e.predicate = e.predicate, None
+    return f"return leave_some(g, {predicate}, {event}, {e.pc + 1})"
+
+
+@helper
+def leave_some(group, predicate, event, after):
+    if not np.any(predicate):
+        return after
+    if np.all(predicate):
+        return event
+    return Event("leave", predicate, event, after)
+
+
+@handles("ret")
+def handle_return(e, ins):
+    return leave(e, "RETURN")
+
+
+@handles("exit")
+def handle_exit(e, ins):
+    return leave(e, "EXIT")
+
+
+@helper
+def trap(group, site):
+    cta, tid = divmod(int(group.flat[0]), group.machine.threads)
+    raise EmulatorFault("trap", instruction=site.text, line=site.line, thread=group.machine.thread_name(cta, tid))
+
+
+@handles("trap")
+def handle_trap(e, ins):
+    e.line(f"trap(g, {e.constant(ins, 'ins')})")
+    return "return EXIT"
+
+
+@handles("brkpt", "pmevent", "nanosleep", "griddepcontrol")
+def handle_nothing(e, ins):
+    """No effect on values."""
+
+
+# -- calls -------------------------------------------------------------------------------------------
+def call_parts(ins):
+    """(result variables, function name, argument variables)."""
+    args = list(ins.args)
+    results = args.pop(0).items if isinstance(args[0], Arguments) else []
+    name = args.pop(0).name
+    arguments = next((a.items for a in args if isinstance(a, Arguments)), [])
+    return results, name, arguments
+
+
+@handles("call")
+def handle_call(e, ins):
+    results, name, arguments = call_parts(ins)
+    if name in BUILTIN_CALLS:
+        check_builtin(e, name, results, arguments)
+        e.line(
+            f"call_{name.strip('_')}(g, {e.constant(ins, 'ins')}, {variables(e, results)}, {variables(e, arguments)})"
+        )
+        return f"return {e.pc + 1}"
+    function = e.program.module.functions.get(name)
+    if function is None or name not in e.program.starts:
+        e.fail("a call of what is no function")
+    if (len(results), len(arguments)) != (len(function.results), len(function.params)):
+        e.fail(f"{name} takes {len(function.params)} arguments and has {len(function.results)} results")
+    for actual, formal in zip(arguments, function.params):
+        copy(e, formal, actual)
+    return f"return Event('call', {e.program.starts[name]}, {e.pc + 1})"
+
+
+def check_builtin(e, name: str, results, arguments) -> None:
+    sizes = tuple(tuple(variable(e, operand).size for operand in operands) for operands in (results, arguments))
+    if sizes != BUILTIN_CALLS[name] and (name != "vprintf" or sizes != ((), BUILTIN_CALLS[name][1])):
+        e.fail(f"{name} has results and arguments of {BUILTIN_CALLS[name]} bytes, not of {sizes}")
+
+
+@handles("_call_results")
+def handle_call_results(e, ins):
+    results, name, _ = call_parts(ins)
+    function = e.program.module.functions.get(name)
+    if function is not None and function.defined:
+        for actual, formal in zip(results, function.results):
+            copy(e, actual, formal)
+
+
+def variables(e, names) -> str:
+    return e.constant([variable(e, n) for n in names], "vars")
+
+
+def variable(e, operand) -> Variable:
+    found = e.program.lookup(operand) if isinstance(operand, Name) else operand
+    if not isinstance(found, Variable):
+        e.fail("call arguments must be .param variables")
+    return found
+
+
+def copy(e, to, source):
+    to, source = variable(e, to), variable(e, source)
+    e.line(f"copy_local(g, {to.offset}, {source.offset}, {min(to.size, source.size)})")
+
+
+@helper
+def copy_local(group, to, source, size):
+    """Copy bytes within each thread's local memory."""
+    m = group.machine
+    memory = m.local.reshape(-1, m.local_size)
+    if group.size == len(memory):
+        memory[:, to : to + size] = memory[:, source : source + size]
+    else:
+        flat = group.flat
+        memory[flat, to : to + size] = memory[flat, source : source + size]

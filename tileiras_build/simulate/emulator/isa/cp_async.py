@@ -1,0 +1,178 @@
+"""cp.async: copies from global to shared memory that the program waits for (PTX ISA 9.0, section 9.7.9.25)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import cp_async
+from ..matmul import gemm_jit
+from ..memory.load_store import Site
+from ..ptx.ast import Immediate, Register
+from ..sanitizers.access_observers import flight_of
+from ..simt.active_threads import Selection
+from ..simt.broadcasting import distinct
+from .cp_async_bulk import emit_bulk
+from .handler_registry import handles
+from .ld_st import address_expression
+from .mbarrier import BarrierSite
+
+
+class PendingCopy:
+    """Bytes on their way to shared memory: ``index`` into the view of ``dtype``, ``data``, and each one's thread."""
+
+    __slots__ = ("data", "dtype", "flat", "index")
+
+    def __init__(self, flat, dtype, index, data):
+        self.flat, self.dtype, self.index, self.data = flat, dtype, index, data
+
+    def only(self, member):
+        keep = member[self.flat]
+        if not keep.any():
+            return None
+        return PendingCopy(self.flat[keep], self.dtype, self.index[keep], self.data[keep])
+
+    def land(self, machine):
+        if gemm_jit.is_ready():
+            marks = machine.flight.marks[self.data.itemsize]
+            index, data = np.ascontiguousarray(self.index), np.ascontiguousarray(self.data)
+            return cp_async.land(index, data, machine.shared, marks)
+        machine.shared_view(self.dtype)[self.index] = self.data
+        machine.flight.end(self.index, self.data.itemsize)
+
+
+class CopySite:
+    """One cp.async instruction of 4, 8 or 16 bytes."""
+
+    def __init__(self, ins, size: int, to_offset: int, from_offset: int):
+        self.size = size
+        self.source = Site(ins, "global", size, 1, from_offset)
+        self.target = Site(ins, "shared", size, 1, to_offset)
+        self.bytes = Site(ins, "global", 1, 1, 0, align=1)
+        self.from_offset = from_offset
+
+    def issue(self, group, to, source, source_size=None, mask=None):
+        """Read now, write when waited for. Bytes beyond ``source_size`` are zeros and are not read."""
+        if mask is None and self.issue_at_once(group, to, source, source_size):
+            return
+        selection = Selection(group, True if mask is None else mask)
+        if not len(selection.rows):
+            return
+        pick = selection.pick
+        data = self.fetch(group, pick(source), None if source_size is None else pick(source_size), selection)
+        place = self.target.in_shared(group, pick(to), selection)
+        if group.machine.watch is not None:
+            group.machine.watch(self.target, group, [(place, None)], True, selection)
+        count = len(selection.rows)
+        cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+        flat = cta * group.machine.threads + group.tid[0, selection.columns]
+        index = np.broadcast_to(place.index(self.size), count)
+        flight_of(group.machine).begin(self.target.ins, index, self.size)
+        group.copies.pending.append(PendingCopy(flat, self.target.dtype, index, np.broadcast_to(data, count)))
+
+    def issue_at_once(self, group, to, source, source_size) -> bool:
+        """Whether machine code has done it; NumPy does the rest, or says what is wrong."""
+        machine = group.machine
+        if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not gemm_jit.is_ready():
+            return False
+        if (
+            to.dtype != np.uint32
+            or np.ndim(source) != 2
+            or (source_size is not None and source_size.dtype != np.uint32)
+        ):
+            return False
+        region = machine.region_of.get(self.source) or self.source.guess(machine, source)
+        if region is None:
+            return False
+        flight, offsets = flight_of(machine), (self.target.offset, self.from_offset)
+        marks, mark = flight.marks[self.size], flight.mark(self.target.ins, self.size)
+        done = cp_async.issue(
+            group.shape, to, source, source_size, offsets, group.cta, machine.shared_size, machine.shared_limit, region,
+            self.target.dtype, marks, mark,
+        )  # fmt: skip
+        if done is not None:
+            group.copies.pending.append(PendingCopy(group.flat, self.target.dtype, *done))
+        return done is not None
+
+    def fetch(self, group, source, source_size, selection):
+        if source_size is None:
+            return self.read(group, source, selection)
+        count = len(selection.rows)
+        sizes = np.broadcast_to(source_size, count)
+        if (sizes == self.size).all():
+            return self.read(group, source, selection)
+        source = np.broadcast_to(source, count)
+        out = np.zeros((count, self.size), np.uint8)
+        full = np.flatnonzero(sizes >= self.size)
+        if len(full):
+            part = self.read(group, source[full], _subset(selection, full))
+            out[full] = np.ascontiguousarray(np.broadcast_to(part, len(full)))[:, None].view(np.uint8)
+        for size in distinct(sizes[(sizes > 0) & (sizes < self.size)]):
+            some = np.flatnonzero(sizes == size)
+            for k in range(int(size)):
+                address = source[some] + np.uint64((self.from_offset + k) & 0xFFFFFFFFFFFFFFFF)
+                [(place, _)] = self.bytes.locate(group, address, _subset(selection, some))[:1]
+                out[some, k] = place.view(np.uint8)[place.index(1)]
+        return out.view(self.target.dtype)[:, 0]
+
+    def read(self, group, source, selection):
+        pieces = self.source.locate(group, source, selection)
+        watch = group.machine.watch
+        if watch is not None:
+            for place, inside in pieces:
+                watch.see_global(self.source, group, place, inside, selection, False)
+        if pieces[0][1] is None:
+            place = pieces[0][0]
+            return place.view(self.source.dtype)[place.index(self.size)]
+        return self.source.collect(pieces, np.shape(source))[0]
+
+
+def _subset(selection, index):
+    out = Selection.__new__(Selection)
+    out.rows, out.columns, out.shape, out.mask = selection.rows[index], selection.columns[index], selection.shape, None
+    return out
+
+
+_SIZES = {"ca": (4, 8, 16), "cg": (16,)}
+
+
+@handles("cp")
+def handle_copy(e, ins):
+    if "bulk" in ins.mods:
+        return emit_bulk(e, ins, ins.mods[ins.mods.index("bulk") + 1 :], ins.mods[0] == "reduce")
+    if ins.mods[:1] != ("async",):
+        e.fail("not supported yet")
+    if ins.mods[1] == "commit_group":
+        return e.line("g.copies.commit()")
+    if ins.mods[1] == "wait_group":
+        return e.line(f"g.copies.land(g.m, {ins.args[0].value})")
+    if ins.mods[1] == "wait_all":
+        return e.line("g.copies.land_all(g.m)")
+    if ins.mods[1] == "mbarrier":
+        return copy_arrive(e, ins)
+    to, source, size = ins.args[:3]
+    if size.value not in _SIZES[ins.mods[1]]:
+        e.fail(f"{size.value} bytes, where {' or '.join(map(str, _SIZES[ins.mods[1]]))} are possible")
+    to_base, to_offset = address_expression(e, "shared", to)
+    from_base, from_offset = address_expression(e, "global", source)
+    site = e.constant(CopySite(ins, size.value, to_offset, from_offset), "copy")
+    sizes = source_size(e, ins)
+    e.line(f"{site}.issue(g, {to_base}, {from_base}, {sizes}, {e.predicate or 'None'})")
+
+
+def source_size(e, ins) -> str:
+    """The optional src-size operand, or ignore-src as sizes; a 64-bit register is a cache policy."""
+    for arg in ins.args[3:]:
+        if isinstance(arg, Register) and arg.bits == 1:
+            return f"np.where({e.use(arg, 'p')}, u32(0), u32({ins.args[2].value}))"
+        if isinstance(arg, Register) and arg.bits == 64 and any("cache_hint" in m for m in ins.mods):
+            continue
+        if isinstance(arg, (Register, Immediate)):
+            return e.use(arg, "u32")
+    return "None"
+
+
+def copy_arrive(e, ins):
+    """cp.async.mbarrier.arrive: without .noinc, the pending count is raised first, which cancels the arrival."""
+    base, offset = address_expression(e, "shared", ins.args[0])
+    site = e.constant(BarrierSite(ins, offset), "mbarrier")
+    e.line(f"arrive_after_copies({site}, g, {base}, {int('noinc' in ins.mods)}, {e.predicate or 'None'})")

@@ -1,0 +1,111 @@
+"""A with half of its numbers, which metadata place: mma.sp (PTX ISA 9.0, section 9.7.14.6); wgmma and tcgen05 share its codes.
+
+Registers hold A without its zeros (m x k / 2), laid out as a dense A of that size. Each row of A falls into chunks of 2
+(tf32), 4 (numbers of 16 or 8 bits) or 8 columns (of 4 bits, in pairs), and a code of 4 bits says which half of a chunk is
+there: two indices of 2 bits, the first number's low. tf32 has two codes, 0b0100 for the first number and 0b1110 for the other.
+
+A register of metadata holds eight codes: of four chunks of row lane / 4 and of row lane / 4 + 8 (numbers of 16 bits and
+more), or of eight chunks of one row (others, whose row + 8 is in the next lane). As many lanes of each four as that takes
+hold them; the selector says which lanes. Figures 119 to 147 show it. In words it is in CUTLASS, in the layouts ELayout_* of
+cute/atom/mma_traits_sm90_gmma_sparse.hpp and in cute/atom/mma_traits_sm120_sparse.hpp; and what ptxas makes of shapes that
+an architecture lacks moves metadata by it: m16n8k32 of s8 without order on sm_100, m16n8k64 of s4 on sm_90.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..codegen.emit_block import items_of
+from ..matmul.operands import Factor
+from ..memory.load_store import Site
+from ..ptx.ast import Immediate
+from .handler_registry import helper
+
+ORDERED = "sp::ordered_metadata"
+CHUNKS = {32: 2, 16: 4, 8: 4, 4: 8}  # bits of a number of A -> columns of a chunk
+# Type of A in an ``mma`` -> k -> how many choices of lanes there are.
+SELECTORS = {
+    "tf32": {8: 4, 16: 2},
+    **{name: {16: 4, 32: 2} for name in ("f16", "bf16")},
+    **{name: {32: 2, 64: 1} for name in ("s8", "u8")},
+    **{name: {64: 2, 128: 1} for name in ("s4", "u4")},
+    **{name: {64: 1} for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")},
+    "e2m1_packed": {128: 1},
+}
+_CODES = np.arange(16)
+_FIRST, _SECOND = _CODES & 3, _CODES >> 2
+# Columns of a chunk -> for each code, the places of the numbers that are there.
+PLACES = {
+    2: (_CODES >> 3)[:, None],
+    4: np.stack([_FIRST, _SECOND], axis=1),
+    8: np.stack([2 * _FIRST, 2 * _FIRST + 1, 2 * _SECOND, 2 * _SECOND + 1], axis=1),
+}
+# Which codes mean something; tcgen05 lists 0b0110 with the ordered ones (section 9.7.16.10.8.2).
+POSSIBLE = {
+    "any": _FIRST != _SECOND,
+    "ordered": _FIRST < _SECOND,
+    "tcgen05": (_FIRST < _SECOND) | (_CODES == 0b0110),
+}
+_OF_ONE = np.isin(_CODES, (0b0100, 0b1110))
+
+
+def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarray:
+    """The codes (warps, 16, chunks) of metadata (warps, 32); ``width`` bits of a number."""
+    count = k // CHUNKS[width] // 4  # lanes of each four that hold metadata
+    held = words.reshape(-1, 8, 4)[:, :, selector * count : (selector + 1) * count]
+    codes = held[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & np.uint32(15)
+    codes = codes.reshape(len(held), 8, -1, 2, 4 if width >= 16 else 8)  # (w, row, block, half, chunk)
+    return codes.transpose(0, 3, 1, 2, 4).reshape(len(held), 16, -1)
+
+
+def spread_numbers(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndarray:
+    """A with its zeros (…, rows, k) of A without (…, rows, k / 2) and its codes (…, rows, chunks)."""
+    columns = PLACES[chunk][codes] + chunk * np.arange(codes.shape[-1])[:, None]
+    full = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
+    np.put_along_axis(full, columns.reshape(values.shape), values, axis=-1)
+    return full
+
+
+def impossible_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str | None:
+    """What is wrong with the first code (…, rows, chunks) that means nothing."""
+    wrong = ~(_OF_ONE if chunk == 2 else possible)[codes]
+    if not wrong.any():
+        return None
+    place = tuple(np.argwhere(wrong)[0].tolist())
+    code, start = int(codes[place]), chunk * place[-1]
+    why = f"metadata of row {place[-2]}, columns {start} to {start + chunk - 1} of A: "
+    if chunk == 2:
+        return f"{why}{code:#06b} is neither 0b0100 nor 0b1110"
+    return f"{why}indices {code & 3} and {code >> 2} are not possible"
+
+
+@helper
+def spread_out(group, ins, factor, metadata, selector: int, width: int, possible: str):
+    """A with its zeros (stack, rows, k): matrices of 16 rows each (``mma``) or 64 (``wgmma``)."""
+    rows, k = factor.values.shape[1], 2 * factor.values.shape[2]
+    codes = read_codes(group.to_warps(metadata), selector, width, k)
+    codes = codes.reshape(-1, rows, codes.shape[2])
+    if wrong := impossible_code(codes, CHUNKS[width], POSSIBLE[possible]):
+        Site(ins, "shared", 1).fault(group, wrong)
+    values = np.broadcast_to(factor.values, (len(codes), rows, k // 2))
+    return Factor(spread_numbers(values, codes, CHUNKS[width]), factor.kind)
+
+
+def emit_spread(e, ins, a: str, a_type: str, width: int, k: int) -> str:
+    """Source of A with its zeros; ``a`` holds it without."""
+    ordered = ORDERED in ins.mods
+    if k not in SELECTORS.get(a_type, {}):
+        e.fail("no such shape with a sparse A")
+    if not ordered and any(mod.startswith("kind::") for mod in ins.mods):
+        e.fail(f"a kind needs .{ORDERED}")
+    metadata, selector = ins.args[4], ins.args[5]
+    chosen = read_selector(e, selector, SELECTORS[a_type][k])
+    word = e.use(items_of(metadata)[0], "u32")
+    possible = "ordered" if ordered else "any"
+    return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {chosen}, {width}, {possible!r})")
+
+
+def read_selector(e, selector, count: int) -> int:
+    if not isinstance(selector, Immediate) or not 0 <= selector.value < count:
+        e.fail(f"the sparsity selector must be 0{f' to {count - 1}' if count > 1 else ''}")
+    return selector.value

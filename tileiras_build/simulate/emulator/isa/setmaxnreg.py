@@ -1,0 +1,165 @@
+"""setmaxnreg: warps trade registers of their CTA's pool (PTX ISA 9.0, section 9.7.19.5).
+
+All warps of a warpgroup must change to the same count before one of them changes again.
+
+The pool holds what the CTA was launched with, threads times the registers at entry: those of the cubin (``Options.registers``)
+where there is one. Of PTX alone a bound is known, the least of .maxnreg and, with .minnctapersm, what so many CTAs of this
+size can have of an SM's 64 Ki registers; a warp that asks for fewer than the bound may have had fewer still, and gets them.
+With neither directive ptxas cannot tell the registers at entry and leaves setmaxnreg out (its remark C7508): no effect.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import EmulatorFault
+from ..simt.broadcasting import are_all, begins_run, is_any
+from .handler_registry import WARP_WIDE, handles, helper
+from .warp_collectives import wait_for_mates
+
+SM_REGISTERS = 65536
+WARPGROUP = 128  # threads: the unit of allocation
+LEAST, MOST, STEP = 24, 256, 8
+LARGEST = 255  # registers of a thread at entry
+WARP_WIDE.add("setmaxnreg")
+
+
+def bound_at_entry(directives: dict, threads: int) -> int | None:
+    """The most registers per thread that ptxas can have assigned; None where it cannot tell."""
+    bounds = list(directives.get("maxnreg", ()))
+    if "minnctapersm" in directives and ("reqntid" in directives or "maxntid" in directives):
+        whole = -(-threads // WARPGROUP) * WARPGROUP
+        bounds.append(SM_REGISTERS // (whole * directives["minnctapersm"][0]) // STEP * STEP)
+    return min(*bounds, LARGEST) if bounds else None
+
+
+class RegisterPool:
+    """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes, turn after turn."""
+
+    def __init__(self, machine):
+        bound = bound_at_entry(machine.program.entry.directives, machine.threads)
+        told = machine.options.registers
+        self.ignored = bound is None
+        self.known = told is not None
+        entry = -(-(told or bound or 0) // STEP) * STEP  # registers are given in steps: 255 take 256
+        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), entry)
+        self.turns = np.zeros_like(self.owned)  # how often each warp has changed
+        self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
+        self.changes: list[np.ndarray] = []  # of each turn: what the warps have changed to
+
+    def note(self, cta, warp, wanted: int) -> None:
+        """Warps, numbers or arrays of them, all at the same turn, change to ``wanted``."""
+        turn = int(np.max(self.turns[cta, warp]))
+        if turn == len(self.changes):
+            self.changes.append(np.zeros_like(self.owned))
+        self.changes[turn][cta, warp] = wanted
+        self.turns[cta, warp] += 1
+
+    def serve_together(self, cta: np.ndarray, warp: np.ndarray, wanted: int, *, grows: bool) -> bool:
+        """Serve warps at once that are whole warpgroups at the same turn, all with the same change; False where they are not,
+        or where one of them would have to wait or do something that it may not."""
+        numbers = cta * self.owned.shape[1] + warp
+        fours = numbers.reshape(-1, 4) if len(numbers) % 4 == 0 and self.owned.shape[1] % 4 == 0 else numbers[:, None]
+        if is_any(fours != fours[:, :1] // 4 * 4 + np.arange(4)):
+            return False
+        if is_any(self.turns[cta, warp] != self.turns[cta[0], warp[0]]):
+            return False
+        if not self.ignored:
+            more = wanted - self.owned[cta, warp]
+            each = int(more[0])
+            taken = each * np.bincount(cta, minlength=len(self.free))
+            if is_any(more != each) or (each > 0) != grows or not each or (grows and is_any(taken > self.free)):
+                return False
+            self.free -= taken
+            self.owned[cta, warp] = wanted
+        self.note(cta, warp, wanted)
+        return True
+
+
+def pool_of(machine) -> RegisterPool:
+    found = machine.__dict__.get("registers")
+    if found is None:
+        found = machine.registers = RegisterPool(machine)
+    return found
+
+
+def warps_of(group) -> tuple[np.ndarray, np.ndarray]:
+    """(CTA, number in it) of each warp that has threads in a group."""
+    if (found := group.known.get("registers")) is None:
+        slots, _, _ = group.threads.scattered
+        flat = group.flat[np.flatnonzero(begins_run(slots[0]))]
+        found = group.known["registers"] = flat // group.machine.threads, flat % group.machine.threads // 32
+    return found
+
+
+@helper
+def change_registers(group, ins, wanted: int, grows: bool, after: int):
+    """Take or release registers; warps that have to wait are parked and try again."""
+    machine, pool = group.m, pool_of(group.m)
+    cta, warp = warps_of(group)
+    if pool.serve_together(cta, warp, wanted, grows=grows):
+        served = np.ones(len(cta), bool)
+    else:
+        served = np.array([serve(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())])
+    if not grows:
+        machine.unpark()
+    if are_all(served):
+        group.pc = after
+        return group
+    mask = served[group.threads.scattered[0][0]].reshape(group.shape)
+    rest = group.take(~mask)
+    rest.pc = group.pc
+    machine.parked.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
+    if is_any(served):
+        part = group.take(mask)
+        part.pc = after
+        machine.push(part)
+    return None
+
+
+def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
+    """One warp's change; False where the pool has too little."""
+    if pool.ignored:
+        check_turn(machine, pool, ins, cta, warp, wanted)
+        pool.note(cta, warp, wanted)
+        return True
+    more = wanted - int(pool.owned[cta, warp])
+    if more > 0 and not grows or more < 0 and grows and pool.known:
+        raise fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
+    if not more:
+        return True
+    check_turn(machine, pool, ins, cta, warp, wanted)
+    if more > pool.free[cta]:
+        return False
+    if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
+        pool.free[cta] -= more
+        pool.owned[cta, warp] = wanted
+    pool.note(cta, warp, wanted)
+    return True
+
+
+def check_turn(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
+    """The other warps of the warpgroup have made the same changes, or are about to."""
+    turn = pool.turns[cta, warp]
+    for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
+        theirs = pool.turns[cta, other]
+        if theirs < turn:
+            why = f"warp {other} of the warpgroup has not changed its registers before"
+            machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
+        if theirs > turn and pool.changes[turn][cta, other] != wanted:
+            why = f"warp {other} of the warpgroup changes to {pool.changes[turn][cta, other]} registers"
+            machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
+
+
+def fault(machine, ins, cta: int, warp: int, why: str) -> EmulatorFault:
+    thread = machine.thread_name(cta, 32 * warp)
+    return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
+
+
+@handles("setmaxnreg")
+def handle_setmaxnreg(e, ins):
+    wanted = ins.args[0].value
+    if not LEAST <= wanted <= MOST or wanted % STEP:
+        e.fail(f"{wanted} registers: a multiple of {STEP} from {LEAST} to {MOST} is possible")
+    wait_for_mates(e)
+    return f"return Event('run', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"

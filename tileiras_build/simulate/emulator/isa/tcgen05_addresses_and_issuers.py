@@ -1,0 +1,156 @@
+"""What the instructions of tensor memory name: its addresses, the warps and the CTAs that issue them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..memory import tensor_memory
+from ..memory.tensor_memory import Operation, fault
+from ..ptx.ast import Address
+from ..simt.active_threads import ctas_of, selected, tids_of
+from ..simt.broadcasting import are_all, is_any
+
+ROWS32 = np.arange(32)
+SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}  # registers per repetition
+
+
+def tensor_address(e, operand) -> str:
+    """Source of a tensor-memory address: lane in the high, column in the low 16 bits."""
+    if not isinstance(operand, Address):
+        e.fail("the tensor-memory address must be in brackets")
+    base = e.use(operand.base, "u32")
+    return f"{base} + {e.scalar('u32', operand.offset)}" if operand.offset else base
+
+
+def is_pair(ins) -> bool:
+    """Whether two CTAs execute an instruction together."""
+    return "cta_group::2" in ins.mods
+
+
+def require_one_group(e, ins):
+    """All tcgen05 instructions of a kernel have the same .cta_group (section 9.7.16.7.1)."""
+    groups = {m for other in e.program.code if other.op == "tcgen05" for m in other.mods if m.startswith("cta_group")}
+    if len(groups) > 1:
+        e.fail("all tcgen05 instructions of a kernel must have the same .cta_group")
+
+
+def mask_of(e) -> str:
+    """Source of the threads that execute an instruction."""
+    return e.predicate or "None"
+
+
+def per_warp(group, ins, value) -> np.ndarray:
+    """A value that all lanes of a warp share, one per warp."""
+    if np.ndim(value) == 0:
+        return np.full(group.warps, value)
+    lanes = group.to_warps(value)
+    if is_any(lanes != lanes[:, :1]):
+        row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
+        cta, tid = divmod(int(group.flat[row * 32]), group.machine.threads)
+        fault(group.machine, ins, "the threads of a warp give different operands", cta, tid)
+    return lanes[:, 0]
+
+
+def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
+    """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be there."""
+    if not group.dense:
+        cta, tid = divmod(int(group.flat[0]), group.machine.threads)
+        fault(group.machine, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
+    if (found := group.known.get("warps")) is None:
+        cta, tid = np.divmod(group.flat[::32], group.machine.threads)
+        found = group.known["warps"] = cta, tid // 32
+    return found
+
+
+def issuers_of(group, selection) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(CTAs, threads) of a selection, and whether they are the same warp of each CTA, once."""
+    ctas, tids = ctas_of(group, selection), tids_of(group, selection)
+    warps = tids // 32
+    return ctas, tids, are_all(ctas[1:] > ctas[:-1]) and are_all(warps == warps[:1])
+
+
+class Issuers:
+    """The threads that issue a single-thread instruction, with their operands."""
+
+    def __init__(self, group, mask, *operands):
+        selection = selected(group, mask)
+        if mask is None:
+            found = group.known.get("issuers")
+            self.ctas, self.tids, self.is_once = found or group.known.setdefault(
+                "issuers", issuers_of(group, selection)
+            )
+        else:
+            self.ctas, self.tids, self.is_once = issuers_of(group, selection)
+        self.are_numbers = mask is None and all(isinstance(operand, np.generic) for operand in operands)
+        self.operands = operands if self.are_numbers else [np.asarray(selection.pick(operand)) for operand in operands]
+
+    def batches(self):
+        """(CTAs, their first thread, operands): CTAs whose same warp issues with the same operands, each at most once at a time."""
+        if not len(self.ctas):
+            return
+        if self.are_numbers and self.is_once:
+            yield self.ctas, int(self.tids[0]), list(map(int, self.operands))
+            return
+        if self.are_together():
+            yield self.ctas, int(self.tids[0]), [int(operand.flat[0]) for operand in self.operands]
+            return
+        rounds = self.turns()
+        operands = [np.broadcast_to(operand, len(self.ctas)).astype(np.uint64) for operand in self.operands]
+        table = np.stack([*operands, (self.tids // 32).astype(np.uint64)])
+        for turn in range(int(rounds.max()) + 1):
+            chosen = np.flatnonzero(rounds == turn)
+            while len(chosen):
+                same = (table[:, chosen] == table[:, chosen[:1]]).all(axis=0)
+                some = chosen[same]
+                yield self.ctas[some], int(self.tids[some[0]]), [int(o[some[0]]) for o in operands]
+                chosen = chosen[~same]
+
+    def are_together(self) -> bool:
+        """Whether the same warp of each CTA issues once, with operands that are the same."""
+        return self.is_once and all(operand.size == 1 or are_all(operand == operand[0]) for operand in self.operands)
+
+    def turns(self) -> np.ndarray:
+        """How many earlier threads of its CTA each thread comes after."""
+        if len(self.ctas) < 2 or are_all(np.diff(self.ctas) > 0):
+            return np.zeros(len(self.ctas), np.int64)
+        out, seen = np.zeros(len(self.ctas), np.int64), {}
+        for i, cta in enumerate(self.ctas.tolist()):
+            out[i] = seen.get(cta, 0)
+            seen[cta] = out[i] + 1
+        return out
+
+
+def sides(machine, ins, ctas) -> list[np.ndarray]:
+    """The CTAs an operation works in: its own, or the even and the odd ones of the pairs."""
+    return list(tensor_memory.pair_of(machine, ins, ctas)) if is_pair(ins) else [ctas]
+
+
+def in_cluster(group, ins, selection, index, flat, multicast):
+    """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
+    machine, words = group.machine, group.machine.shared_size // 8
+    ctas = np.broadcast_to(selection.pick(group.cta), len(index))
+    masks = np.broadcast_to(selection.pick(multicast), len(index))
+    places, threads = [index[:0]], [flat[:0]]
+    for rank in range(16):
+        chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
+        if is_any(chosen):
+            if rank >= machine.clusters.size:
+                fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+            there = machine.clusters.of_rank(ctas[chosen], rank)
+            if machine.race is not None:
+                machine.race.visited(ins, flat[chosen], there)
+            places.append(there * words + index[chosen] % words)
+            threads.append(flat[chosen])
+    return np.concatenate(places), np.concatenate(threads)
+
+
+def require_usable(memory, operation: Operation) -> None:
+    """The columns of an asynchronous operation are allocated, and no tcgen05.ld or .st is under way in them."""
+    ins = operation.ins
+    for span in operation.writes + operation.reads:
+        memory.require_allocated(ins, span, None, f"tcgen05.{ins.mods[0]}")
+        why = "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)"
+        memory.require_quiet(ins, span, None, memory.storing, why)
+    for span in operation.writes:
+        why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
+        memory.require_quiet(ins, span, None, memory.loading, why)

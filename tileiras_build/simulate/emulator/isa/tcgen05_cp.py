@@ -1,0 +1,92 @@
+"""Copies from shared to tensor memory: tcgen05.cp."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..memory import tensor_memory
+from ..memory.tensor_memory import Operation, Span, fault, rows_of, tensor_of
+from . import smem_matrix_descriptors
+from .handler_registry import helper
+from .ldmatrix_stmatrix import DECOMPRESS
+from .tcgen05_addresses_and_issuers import ROWS32, Issuers, mask_of, require_usable, sides, tensor_address
+from .tcgen05_pipeline_order import require_order
+
+# Shape and multicast -> lanes of each source row, (copies, rows) (section 9.7.16.9.2).
+COPIES = {
+    ("128x256b", None): np.arange(128)[None],
+    ("128x128b", None): np.arange(128)[None],
+    ("4x256b", None): np.arange(4)[None] * 32,
+    ("64x128b", "warpx2::02_13"): np.arange(64)[None] + np.array([[0], [64]]),
+    ("64x128b", "warpx2::01_23"): np.concatenate([ROWS32, ROWS32 + 64])[None] + np.array([[0], [32]]),
+    ("32x128b", "warpx4"): ROWS32[None] + np.array([[0], [32], [64], [96]]),
+}
+
+
+class Copy(Operation):
+    """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
+
+    def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change, issuers):
+        self.issuers = issuers
+        self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
+        self.source = tensor_memory.Source(machine, ins, "the copied matrix", ctas, chunks, issuers)
+        self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)
+
+    def run(self, memory):
+        data = self.source.read()
+        words = np.ascontiguousarray(self.change(data) if self.change else data).view(np.uint32)
+        words = words.reshape(*data.shape[:2], -1).transpose(0, 2, 1)  # (CTAs, columns, rows)
+        columns = np.arange(self.column, self.column + words.shape[1])
+        for lanes in self.lanes:
+            memory.cells[self.ctas[:, None, None], columns[None, :, None], lanes[None, None]] = words
+
+
+def handle_cp(e, ins):
+    shape = next((m for m in ins.mods if "x" in m and m.endswith("b") and m[0].isdigit()), None)
+    multicast = next((m for m in ins.mods if m.startswith("warpx")), None)
+    formats = [m for m in ins.mods if m.startswith(("b4x16", "b6x16"))]
+    if (shape, multicast) not in COPIES or ("b8x16" in ins.mods) != bool(formats):
+        e.fail("no such form of tcgen05.cp")
+    form = e.constant((ins, shape, multicast, DECOMPRESS[formats[0]] if formats else None), "copy")
+    e.line(f"tensor_copy({form}, g, {tensor_address(e, ins.args[0])}, {e.use(ins.args[1], 'u64')}, {mask_of(e)})")
+
+
+@helper
+def tensor_copy(form, group, address, word, mask):
+    ins, shape, multicast, change = form
+    memory = tensor_of(group.machine)
+    for ctas, tid, (place, source) in Issuers(group, mask, address, word).batches():
+        lanes = COPIES[shape, multicast] + (place >> 16)
+        if int(lanes.max()) >= tensor_memory.LANES:
+            fault(group.machine, ins, f"lane {place >> 16}: the copy leaves tensor memory", ctas[0], tid)
+        chunks = source_chunks(
+            group.machine, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid
+        )
+        for side in sides(group.machine, ins, ctas):
+            copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
+            require_usable(memory, copy)
+            require_order(memory, copy, side, tid)
+            if group.machine.race is not None:
+                group.machine.race.tensor_issued(ins, copy.writes, (), [side], ctas, tid)
+            memory.issue(copy)
+
+
+def source_chunks(machine, ins, word: int, rows: int, columns: int, ctas, tid: int) -> np.ndarray:
+    """Chunks of a K-major matrix, inside the CTA's shared memory."""
+    fields = read_fields(machine, ins, word, ctas, tid)
+    return inside_shared(machine, ins, smem_matrix_descriptors.k_major_chunks(fields, rows, columns), ctas, tid)
+
+
+def read_fields(machine, ins, word: int, ctas, tid: int) -> smem_matrix_descriptors.Descriptor:
+    fields = smem_matrix_descriptors.read_descriptor(word)
+    if isinstance(fields, str):
+        fault(machine, ins, fields, ctas[0], tid)
+    return fields
+
+
+def inside_shared(machine, ins, chunks: np.ndarray, ctas, tid: int) -> np.ndarray:
+    end = (int(chunks.max()) + 1) * smem_matrix_descriptors.CHUNK
+    if end > machine.shared_limit:
+        limit = f"the shared memory ({machine.shared_limit} bytes)"
+        fault(machine, ins, f"the matrix leaves {limit}", ctas[0], tid, end - smem_matrix_descriptors.CHUNK)
+    return chunks

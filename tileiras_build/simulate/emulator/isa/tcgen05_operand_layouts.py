@@ -1,0 +1,133 @@
+"""Where the elements of the operands of tcgen05.mma lie, and their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..matmul.operands import CODES, decode
+from ..memory.tensor_memory import Source, fault
+from ..numerics import small_float_formats
+from . import smem_matrix_descriptors
+from .ldmatrix_stmatrix import decompress_fp6
+from .mma_sync import _DECODE
+from .tcgen05_cp import inside_shared, read_fields
+from .tcgen05_instruction_descriptors import PADDED, Form, Shape
+
+
+# -- blocks ------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Block:
+    """``rows`` of D and ``columns`` of it (slices), in ``lanes`` of the CTA ``side`` of a pair."""
+
+    side: int
+    lanes: slice
+    rows: slice
+    columns: slice
+
+
+def halves_of(side: int, rows: slice, n: int) -> list[Block]:
+    return [
+        Block(side, slice(0, 64), rows, slice(0, n // 2)),
+        Block(side, slice(64, 128), rows, slice(n // 2, n)),
+    ]
+
+
+@lru_cache(maxsize=512)
+def blocks_of(m: int, n: int, pair: bool, stationary: bool) -> list[Block]:
+    whole, columns = slice(0, 128), slice(0, n)
+    if pair and m == 256:
+        return [Block(i, whole, slice(128 * i, 128 * i + 128), columns) for i in (0, 1)]
+    if pair:
+        return halves_of(0, slice(0, 64), n) + halves_of(1, slice(64, 128), n)
+    if m == 128:
+        return [Block(0, whole, whole, columns)]
+    if m == 32:
+        return [
+            Block(0, slice(32 * i, 32 * i + 32), slice(0, 32), slice(n // 4 * i, n // 4 * (i + 1))) for i in range(4)
+        ]
+    return halves_of(0, slice(0, 64), n) if stationary else [Block(0, whole, slice(0, 64), columns)]
+
+
+def is_scattered(shape: Shape, form: Form) -> bool:
+    """Layout F: 64 rows in 16 of every 32 lanes."""
+    return shape.m == 64 and not form.stationary
+
+
+# -- elements ----------------------------------------------------------------------------------------
+def nibbles(data: np.ndarray) -> np.ndarray:
+    """Codes of 4 bits, low first."""
+    return np.stack([data & 15, data >> 4], axis=-1).reshape(*data.shape[:-1], -1)
+
+
+def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
+    """Values (…, elements), or their bits, of bytes (…, chunks, 16)."""
+    if packed:
+        return small_float_formats.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
+    if type_ in PADDED:
+        codes = nibbles(data[..., :8]) if type_ == "e2m1" else decompress_fp6(data)
+        return small_float_formats.table(type_)[codes].reshape(*data.shape[:-2], -1)
+    words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(CODES.get(type_, np.uint32))
+    if type_ in CODES:
+        return words
+    return _DECODE[type_](words).reshape(*words.shape[:-1], -1)
+
+
+def decode_cells(words: np.ndarray, type_: str, packed: bool) -> np.ndarray:
+    """Values (…, elements) of tensor memory cells (…, 8): small types lie in containers of 8 bits."""
+    words = np.ascontiguousarray(words)
+    return _DECODE["e2m1_packed" if packed else type_](words).reshape(*words.shape[:-1], -1)
+
+
+class SharedMatrix:
+    """A (rows of M) or B (rows of N) of one CTA in shared memory."""
+
+    def __init__(
+        self, machine, form: Form, shape: Shape, side: int, word: int, rows: int, ctas, tid: int, skip: int = 0
+    ):
+        self.type, self.packed = (shape.a, shape.b)[side], shape.k == 64
+        self.turned, self.negative, self.skip = shape.turned[side], shape.negative[side], skip
+        fields = read_fields(machine, form.ins, word, ctas, tid)
+        depth = shape.depth if side else 1
+        self.check_swizzle(machine, form, fields, depth, ctas, tid)
+        if self.turned:
+            per = smem_matrix_descriptors.CHUNK * shape.k // 32  # elements along M or N in a chunk
+            chunks = smem_matrix_descriptors.mn_major_chunks(fields, shape.k * depth, -(-rows // per))
+        else:
+            chunks = smem_matrix_descriptors.k_major_chunks(fields, rows, smem_matrix_descriptors.ROW_CHUNKS * depth)
+        self.rows = rows
+        self.chunks = np.ascontiguousarray(inside_shared(machine, form.ins, chunks, ctas, tid), np.int64)
+
+    @classmethod
+    def of(cls, machine, form: Form, shape: Shape, side: int, word: int, rows: int, ctas, tid: int, skip: int = 0):
+        """The same one for the same operand of the same instruction; only what was right is kept."""
+        key = (shape, side, word, rows, skip, machine.shared_limit)
+        found = form.matrices.get(key)
+        if found is None:
+            found = form.matrices[key] = cls(machine, form, shape, side, word, rows, ctas, tid, skip)
+        return found
+
+    def check_swizzle(self, machine, form, fields, depth, ctas, tid):
+        """Table 52: which types may be MN-major in which mode; rows of 64 bytes do not fit a pattern of 32."""
+        if not self.turned:
+            if depth > 1 and fields.swizzle is smem_matrix_descriptors.BYTES_32:
+                why = "B of a sparse product cannot be K-major in the 32-byte swizzling mode"
+                fault(machine, form.ins, why, ctas[0], tid)
+            return
+        wide = fields.swizzle is smem_matrix_descriptors.WIDE_ATOMS
+        if self.type in PADDED or wide != (self.type == "tf32"):
+            why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
+            fault(machine, form.ins, why, ctas[0], tid)
+
+    def source(self, machine, ins, name: str, ctas, issuers) -> Source:
+        return Source(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)
+
+    def values(self, source: Source) -> np.ndarray:
+        """Values (CTAs, rows, k), or their bits."""
+        values = decode_chunks(source.read(), self.type, self.packed)
+        if self.turned:
+            values = values.swapaxes(1, 2)
+        values = values[:, self.skip : self.rows]
+        return -decode(values, self.type) if self.negative else values

@@ -1,0 +1,452 @@
+"""Boxes of tensors in memory: where their elements lie, and copies of them.
+
+A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
+pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in, or in one mode the
+number of the 32-byte chunk (PTX ISA 9.0, section 5.5.6, swizzling modes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from .. import tensor_map
+from ..errors import OTHER, OUT_OF_BOUNDS, EmulatorFault
+from ..jit import shared_memory_chunks
+from ..matmul import gemm_jit
+from ..memory.address_space import Region
+from ..memory.tensor_memory import rows_of
+from ..performance_counters import count_bulk
+from ..sanitizers.access_observers import flight_of
+from ..simt.broadcasting import are_all, is_any
+from .mbarrier import change
+
+CHUNK = 16
+_UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
+_NO_ARRIVALS = np.zeros(1, np.int64)
+BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
+
+
+def fault(machine, ins, flat, why: str, address=None, kind: str = OTHER, size: int = 0, writes: bool = False):
+    cta, tid = divmod(int(flat), machine.threads)
+    raise EmulatorFault(
+        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
+        address=None if address is None else int(address), kind=kind, size=size, writes=writes,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
+    """Chunk numbers of a box in shared memory from its start, before the swizzle: (rows, chunks)."""
+    row, chunk = np.ogrid[:rows, : row_bytes // CHUNK]
+    return row * (pitch // CHUNK) + chunk
+
+
+def box_chunks(tensor, start) -> np.ndarray:
+    """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
+    chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
+    mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
+    return chunks ^ (chunks >> 3 & mask) << shift
+
+
+def order_of_box(tensor, start: int) -> np.ndarray:
+    """Which chunk of a dense box, row after row, lies at each place of it from chunk ``start`` of shared memory on."""
+    return _order_of_box(tensor.rows, tensor.row_bytes, tensor.swizzle, start)
+
+
+@lru_cache(maxsize=1024)
+def _order_of_box(rows: int, row_bytes: int, swizzle: str, start: int) -> np.ndarray:
+    chunks = start + np.arange(rows * row_bytes // CHUNK)
+    mask, shift = tensor_map.CHUNK_XOR[swizzle]
+    return (chunks ^ (chunks >> 3 & mask) << shift) - start  # it is its own inverse
+
+
+@dataclass
+class Dense:
+    """Runs of ``count`` chunks from chunk ``start`` of some CTAs' shared memory, whose first chunks in the batch's are ``bias``."""
+
+    bias: np.ndarray
+    start: int
+    count: int
+    rows: tuple[int, np.ndarray | slice] | None = None  # chunks of a CTA, and the CTAs, once somebody has asked
+
+    def per_cta(self, machine) -> int:
+        """Chunks of a CTA's shared memory."""
+        return machine.shared_size // CHUNK
+
+    def where(self, machine) -> tuple[np.ndarray | slice, slice]:
+        """An index of the batch's shared memory as (CTAs, chunks)."""
+        per_cta = self.per_cta(machine)
+        if self.rows is None or self.rows[0] != per_cta:
+            self.rows = per_cta, rows_of(self.bias // per_cta)
+        return self.rows[1], slice(self.start, self.start + self.count)
+
+    @staticmethod
+    def of(bias: np.ndarray, start: int, count: int) -> Dense | None:
+        """Those of CTAs of which each has one; else None."""
+        steps = bias[1:] - bias[:-1]
+        return Dense(bias, start, count) if are_all(steps > 0) or len(bias) == len(set(bias.tolist())) else None
+
+
+@lru_cache(maxsize=1024)
+def row_steps(counts: tuple, steps: tuple) -> np.ndarray:
+    """Position of each row of a box along dimensions 1, 2, …, from the box's corner: (rank - 1, rows)."""
+    rows = int(np.prod(counts[1:], dtype=np.int64))
+    grids = np.indices(counts[:0:-1]).reshape(len(counts) - 1, rows)[::-1]
+    return grids * np.array(steps[1:], np.int64)[:, None]
+
+
+@lru_cache(maxsize=1024)
+def row_offsets(counts: tuple, steps: tuple, strides: tuple) -> np.ndarray:
+    """Bytes (rows) from the corner of a box to each of its rows."""
+    return (row_steps(counts, steps) * np.array(strides, np.int64)[:, None]).sum(axis=0)
+
+
+class Elements:
+    """The elements of boxes in global memory, in units of up to 16 bytes: offsets from the base and which exist."""
+
+    def __init__(self, tensor, coordinates):
+        size = tensor.kind.bytes
+        first = coordinates[:, 0] * size * tensor.kind.bits // 8
+        width = tensor.shape[0] * size
+        self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
+        column = first[:, None] + np.arange(0, tensor.data_bytes, self.unit)
+        inside = (column >= 0) & (column < width)
+        row = np.zeros((len(first), tensor.rows), np.int64)
+        alive = np.ones((len(first), tensor.rows), bool)
+        for d, at in enumerate(self.places(tensor, coordinates), start=1):
+            alive &= (at >= 0) & (at < tensor.shape[d])
+            row += at * tensor.strides[d - 1]
+        self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
+        self.valid = alive[:, :, None] & inside[:, None, :]
+        self.all = are_all(alive) and are_all(inside)
+
+    @staticmethod
+    def places(tensor, coordinates):
+        """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
+        if tensor.gathers:
+            return [coordinates[:, 1:]]
+        if tensor.columns is not None:
+            return pixels(tensor, coordinates)
+        steps = row_steps(tensor.counts, tensor.element_strides)
+        return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
+
+    def only(self):
+        return self.offset if self.all else self.offset[self.valid]
+
+
+def pixels(tensor, coordinates) -> list[np.ndarray]:
+    """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
+
+    ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
+    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps. In the wide modes
+    (im2col::w, im2col::w::128) H and D stay as they are.
+    """
+    columns, inner = tensor.columns, tensor.rank - 2
+    at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
+    out = np.empty((inner + 1, len(coordinates), tensor.rows), np.int64)
+    for pixel in range(tensor.rows):
+        for d in range(inner + 1):
+            out[d, :, pixel] = at[d] + (coordinates[:, tensor.rank + d] if d < inner else 0)
+        ends = np.ones(len(coordinates), bool)
+        for d in range(len(columns.lower)):
+            at[d] += np.where(ends, tensor.element_strides[1 + d], 0)
+            ends &= at[d] > tensor.shape[1 + d] - 1 + columns.upper[d]
+            at[d][ends] = columns.lower[d]
+        at[inner] += ends
+    return list(out)
+
+
+def unit_bytes(number: int) -> int:
+    """The widest unit of up to 16 bytes that divides a number."""
+    return min(number & -number, CHUNK) if number else CHUNK
+
+
+def global_view(machine, ins, flat, base: int, offsets, unit: int, writes: bool):
+    """(view in units, index of ``offsets`` bytes from ``base``); a fault where they are not mapped."""
+    if not offsets.size:
+        return np.zeros(0, _UNITS[unit]), offsets
+    low, high = base + int(offsets.min()), base + int(offsets.max()) + unit
+    region = machine.memory.find(low)
+    if region is None or high > region.base + region.size:
+        outside = low if region is None else region.base + region.size
+        fault(machine, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes)
+    return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
+
+
+class Copy:
+    """What the race check wants of a copy: the bytes of shared memory, and when they are read or written."""
+
+    clocks = None  # of the race check, one per copy
+    taken = None  # what a copy from shared memory has read, one row per copy
+
+    @property
+    def was_read(self) -> bool:
+        return self.taken is not None
+
+    def read(self, machine) -> None:
+        """Read the source now; the bytes are written when the copy lands."""
+        if self.taken is None:
+            self.watch_landing(machine)
+            self.taken = self.sources(machine)
+
+    def kept(self, member):
+        """Which copies belong to threads of a mask, or None where none does."""
+        keep = member[self.flat]
+        return keep if is_any(keep) else None
+
+    def watch_issue(self, machine):
+        if machine.race is None:
+            return
+        if self.positions is not None:
+            self.clocks = machine.race.issue_copies(self.positions, self.flat)
+        else:
+            self.clocks = machine.race.issue_stores(self.ins, self.shared_bytes(), self.flat)
+
+    def watch_landing(self, machine):
+        if machine.race is None:
+            return
+        if self.positions is not None:
+            machine.race.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+        else:
+            machine.race.stores_done(self.flat, self.clocks)
+
+
+class BoxCopy(Copy):
+    """Boxes between global and shared memory, of one instruction: a row per copy.
+
+    ``coordinates`` (n, rank), ``start`` (n): chunk within the CTA's shared memory, ``bias`` (n): first chunk of that
+    CTA's memory in the batch's, ``flat`` (n): issuing threads, ``positions`` (n): mbarriers, or None.
+    """
+
+    def __init__(self, ins, tensor, coordinates, start, bias, flat, positions=None, function=None):
+        self.ins, self.tensor, self.coordinates, self.start, self.bias = ins, tensor, coordinates, start, bias
+        self.flat, self.positions, self.function, self.landed = flat, positions, function, False
+
+    def only(self, member):
+        if (keep := self.kept(member)) is None:
+            return None
+        out = BoxCopy(
+            self.ins, self.tensor, self.coordinates[keep], self.start[keep], self.bias[keep], self.flat[keep],
+            None if self.positions is None else self.positions[keep], self.function,
+        )  # fmt: skip
+        out.clocks = None if self.clocks is None else self.clocks[keep]
+        out.taken = None if self.taken is None else self.taken[keep]
+        return out
+
+    def comes_again(self, machine) -> bool:
+        """Whether another copy of the same threads differs in its coordinates and their tensor alone, and nothing has to be asked of those."""
+        tensor = self.tensor
+        return machine.race is None and machine.cluster_size == 1 and tensor.is_plain and self.dense is not None
+
+    def again(self, tensor: tensor_map.TensorMap, coordinates: np.ndarray) -> BoxCopy:
+        """The same copy of other boxes, of the layout of these."""
+        out = BoxCopy(self.ins, tensor, coordinates, self.start, self.bias, self.flat, self.positions, self.function)
+        out.dense = self.dense
+        return out
+
+    @cached_property
+    def chunks(self) -> np.ndarray:
+        """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
+        return box_chunks(self.tensor, self.start) + self.bias[:, None, None]
+
+    def take_off(self, machine) -> None:
+        flight, dense = flight_of(machine), self.dense
+        if dense is None:
+            flight.begin(self.ins, self.chunks, CHUNK)
+        else:
+            flight.begin(self.ins, dense.where(machine), CHUNK, dense.per_cta(machine))
+
+    @cached_property
+    def dense(self) -> Dense | None:
+        """Where all boxes are whole runs of chunks at the same place of different CTAs, which places; else None.
+
+        The swizzle moves chunks within 128 bytes alone.
+        """
+        tensor, start = self.tensor, int(self.start[0])
+        count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
+        if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN or start % (BOX_ALIGN // CHUNK):
+            return None
+        return Dense.of(self.bias, start, count) if are_all(self.start == start) else None
+
+    def sources(self, machine) -> np.ndarray:
+        """The chunks of each box."""
+        return machine.shared_view(np.complex128)[self.chunks]
+
+    def shared_bytes(self) -> np.ndarray:
+        return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
+
+    def land(self, machine) -> None:
+        if self.landed:
+            return
+        self.landed = True
+        if self.land_at_once(machine):
+            return
+        elements = Elements(self.tensor, self.coordinates)
+        writes, base = self.positions is None, self.tensor.base
+        view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
+        moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
+        count_bulk(machine.options.counters, len(self.flat), moved, writes)
+        if self.positions is not None:
+            self.watch_blocks(machine, elements)
+            self.watch_landing(machine)
+            return self.load(machine, elements, view, index)
+        self.read(machine)
+        if self.function is None:
+            data = self.units_of(elements, view.dtype)
+            self.watch_blocks(machine, elements, data)
+            view[index] = data
+        else:
+            self.reduce(machine)
+
+    def watch_blocks(self, machine, elements, written: np.ndarray | None = None) -> None:
+        """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
+        that are read."""
+        races, unwritten, writes = machine.options.block_races, machine.options.unwritten, written is not None
+        if (races is None and (unwritten is None or writes)) or not elements.offset.size:
+            return
+        flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
+        flat, offset = (
+            (flat, elements.offset) if elements.all else (flat[elements.valid], elements.offset[elements.valid])
+        )
+        start = offset.reshape(-1) + self.tensor.base
+        if unwritten is not None and not writes:
+            unwritten.access(machine, self.ins, flat.reshape(-1), start, elements.unit)
+        if races is not None and len(start):
+            region = machine.memory.find(int(start[0]))
+            data = np.ascontiguousarray(written).reshape(-1, 1).view(np.uint8) if writes else None
+            races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
+
+    def load(self, machine, elements, view, index):
+        if elements.all:
+            data = view[index]
+        else:
+            data = np.empty(elements.offset.shape, view.dtype)
+            data[...] = self.filling(view.dtype)
+            data[elements.valid] = view[index]
+        data = np.ascontiguousarray(data)
+        if self.tensor.element == "tf32":
+            data = rounded_to_tf32(data)
+        if self.tensor.kind.packed < CHUNK:
+            data = padded(data, self.tensor.kind.packed)
+        self.place(machine, data.view(np.complex128))
+        self.complete(machine)
+
+    def complete(self, machine) -> None:
+        """Tell the mbarriers of bytes that have arrived."""
+        change(machine, self.ins, self.positions, self.flat, _NO_ARRIVALS, self.tensor.less_bytes, clocks=self.clocks)
+
+    def land_at_once(self, machine) -> bool:
+        """Load the boxes by machine code, where they lie inside of a tensor that is mapped and nobody watches; whether it was done."""
+        tensor, options, dense = self.tensor, machine.options, self.dense
+        is_watched = machine.race is not None or options.block_races is not None or options.unwritten is not None
+        if self.positions is None or dense is None or is_watched or not tensor.is_plain or not gemm_jit.is_ready():
+            return False
+        # Coordinates that are negative are larger than all others as numbers without a sign.
+        if not tensor.is_larger_than_box or is_any(self.coordinates.view(np.uint64) > tensor.last.view(np.uint64)):
+            return False
+        corners = self.coordinates @ tensor.steps
+        steps = row_offsets(tensor.counts, tensor.element_strides, tensor.strides)
+        if (region := self.region(machine, corners, int(steps[-1]))) is None:
+            return False
+        count_bulk(options.counters, len(corners), len(corners) * tensor.box_bytes, False)
+        source, swizzle = region.at + tensor.base - region.origin, tensor_map.CHUNK_XOR[tensor.swizzle]
+        row_chunks = tensor.row_bytes // CHUNK
+        marks = machine.flight.marks[CHUNK]
+        are_rounded = tensor.element == "tf32"
+        shared_memory_chunks.land(
+            machine.shared, marks, source, corners, steps, self.bias, row_chunks, dense.start, swizzle, are_rounded
+        )
+        self.complete(machine)
+        return True
+
+    def region(self, machine, corners: np.ndarray, rows: int) -> Region | None:
+        """Where all boxes are mapped: as a rule the whole tensor is. ``rows``: bytes from the first to the last row of a box."""
+        tensor = self.tensor
+        region, after = machine.memory.find(tensor.base), rows + tensor.data_bytes
+        if region is not None and tensor.base + int(tensor.last @ tensor.steps) + after <= region.base + region.size:
+            return region
+        low, high = tensor.base + int(corners.min()), tensor.base + int(corners.max()) + after
+        region = machine.memory.find(low)
+        return None if region is None or high > region.base + region.size else region
+
+    def place(self, machine, data: np.ndarray) -> None:
+        """Write the chunks of all boxes, row after row, to shared memory: they are no longer on their way."""
+        shared, dense = machine.shared_view(np.complex128), self.dense
+        if dense is None:
+            shared[self.chunks] = data.reshape(self.chunks.shape)
+            machine.flight.end(self.chunks, CHUNK)
+            return
+        per_cta, where = dense.per_cta(machine), dense.where(machine)
+        data = data.reshape(len(self.flat), dense.count)
+        if any(tensor_map.CHUNK_XOR[self.tensor.swizzle]):
+            data = data.take(order_of_box(self.tensor, dense.start), axis=1)
+        shared.reshape(-1, per_cta)[where] = data
+        machine.flight.end(where, CHUNK, per_cta)
+
+    def filling(self, dtype):
+        """What elements outside the tensor read as."""
+        if self.tensor.fill == "zero":
+            return dtype.type(0)
+        pattern = self.tensor.kind.nan.to_bytes(self.tensor.kind.bytes, "little")
+        return np.frombuffer(pattern * CHUNK, dtype)[0]
+
+    def units_of(self, elements, dtype) -> np.ndarray:
+        """What was read of shared memory for the units that exist, in the order of ``elements.only()``."""
+        taken = self.taken if self.tensor.kind.packed == CHUNK else packed(self.taken)
+        data = taken.view(dtype).reshape(elements.offset.shape)
+        return data if elements.all else data[elements.valid]
+
+    def reduce(self, machine):
+        """Element by element, one copy after another: copies may overlap."""
+        unit = self.tensor.kind.bytes
+        data = self.taken.view(_UNITS[unit]).reshape(len(self.taken), -1)
+        for i in range(len(data)):
+            elements = ElementsOfOne(self.tensor, self.coordinates[i : i + 1])
+            view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit, True)
+            values = data[i][elements.valid.reshape(-1)]
+            index = index.reshape(-1)
+            view[index] = self.function(view[index], values, None)
+
+
+def padded(data: np.ndarray, packed: int) -> np.ndarray:
+    """Chunks of 16 bytes that begin with ``packed`` bytes of data; the rest, which nobody may use, is ones."""
+    parts = data.view(np.uint8).reshape(-1, packed)
+    out = np.full((len(parts), CHUNK), 0xFF, np.uint8)
+    out[:, :packed] = parts
+    return out
+
+
+def packed(chunks: np.ndarray) -> np.ndarray:
+    """.b6p2x16: the low 6 bits of 16 bytes each, one after another in 12 bytes (section 5.5.1.1)."""
+    codes = np.ascontiguousarray(chunks)[..., None].view(np.uint8).reshape(-1, 4, 4).astype(np.uint32) & 63
+    words = (codes << np.array([0, 6, 12, 18], np.uint32)).sum(axis=2, dtype=np.uint32)
+    return np.ascontiguousarray(words[..., None].view(np.uint8)[..., :3]).reshape(-1)
+
+
+class ElementsOfOne(Elements):
+    """As ``Elements``, in units of one element."""
+
+    def __init__(self, tensor, coordinates):
+        super().__init__(tensor, coordinates)
+        size = tensor.kind.bytes
+        if self.unit == size:
+            return
+        steps = np.arange(0, self.unit, size)
+        self.offset = (self.offset[..., None] + steps).reshape(*self.offset.shape[:2], -1)
+        self.valid = np.repeat(self.valid, self.unit // size, axis=2)
+        self.unit = size
+
+
+def rounded_to_tf32(data):
+    """Copies of tf32 tensors round to the nearest tf32, ties to even; infinities and NaNs keep their bits.
+
+    The ISA names no rounding; Triton tests this one on GPUs (``round_f32_to_tf32`` of its ``TensorDescriptor``).
+    """
+    from ..numerics.float_conversions import round_to_tf32
+
+    values = data.view(np.float32)
+    rounded = np.where(np.isfinite(values), round_to_tf32(values, "rn"), values.view(np.uint32))
+    return np.ascontiguousarray(rounded).view(data.dtype)

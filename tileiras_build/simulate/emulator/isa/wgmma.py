@@ -1,0 +1,390 @@
+"""Warpgroup matrix products: wgmma.mma_async, .sp, fence, commit_group, wait_group (PTX ISA 9.0, section 9.7.15).
+
+A warpgroup is four warps in a row, the first at a multiple of four; it computes D (64 x n) = A (64 x k) B (k x n) [+ D].
+Lane = 4 * row + t of warp w, with ``E`` elements per register:
+
+    A (registers): register r holds row 16 w + row + 8 (r % 2), columns E t + e + 4 E (r / 2)
+    D (32-bit):    register i holds row 16 w + row + 8 (i / 2 % 2), column 8 (i / 4) + 2 t + i % 2
+    D (f16):       register i holds row 16 w + row + 8 (i % 2), columns 8 (i / 2) + 2 t + (0, 1)
+
+With .sp, k is twice as long and A without its zeros, 64 x k / 2, lies as a dense A of that size; each warp has the metadata
+of its 16 rows, as for mma.sp (``sparse.py``).
+
+The product is computed where it is issued, in float32 as for mma.sync (integers exactly), of fp8 with the fewer bits of
+``fp8_accumulation.py``. What a program may not see of that - registers read before the wait - is for ``inflight.py`` and the
+race check.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ..codegen.emit_block import items_of
+from ..errors import EmulatorFault
+from ..jit import shared_memory_chunks
+from ..matmul import fp8_accumulation, gemm_jit, matmul
+from ..matmul.operands import CODES, Factor, factor_of
+from ..memory.load_store import Site
+from ..numerics import small_float_formats
+from ..ptx.ast import Vector
+from ..simt.broadcasting import are_all, is_any
+from ..simt.thread_group import Event
+from .handler_registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
+from .mma_accumulation_chains import can_wait, spread
+from .mma_sparsity_metadata import SELECTORS, read_selector
+from .mma_sync import _DECODE, _WIDTH, fragment
+from .smem_matrix_descriptors import (
+    BYTES_32,
+    CHUNK,
+    ROW_CHUNKS,
+    WGMMA_SWIZZLES,
+    k_major_offsets,
+    mn_major_offsets,
+    swizzled,
+)
+
+GROUP = 128  # threads of a warpgroup
+_SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
+_SHARED_K = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
+_PAIRS = {"f16": {"f16"}, "bf16": {"bf16"}, "tf32": {"tf32"}, "e4m3": {"e4m3", "e5m2"}, "e5m2": {"e4m3", "e5m2"},
+          "s8": {"s8", "u8"}, "u8": {"s8", "u8"}}  # fmt: skip
+_RESULTS = {"f16": {"f16", "f32"}, "e4m3": {"f16", "f32"}, "e5m2": {"f16", "f32"}, "s8": {"s32"}, "u8": {"s32"}}
+WARP_WIDE.add("wgmma")
+GROUP_WIDE.add("wgmma")
+
+
+# -- the warpgroup -----------------------------------------------------------------------------------
+@helper
+def require_warpgroups(group):
+    """None where the group's threads are whole warpgroups, else an Event: wait here for the others."""
+    found = group.__dict__.get("_warpgroups")
+    if found is None:
+        found = group._warpgroups = whole_warpgroups(group)
+    return None if found else Event("mates")
+
+
+def whole_warpgroups(group) -> bool:
+    flat, per_cta = group.flat, group.machine.threads
+    if len(flat) % GROUP:
+        return False
+    rows = flat.reshape(-1, GROUP)
+    return are_all(rows[:, 0] % per_cta % GROUP == 0) and are_all(rows[:, -1] - rows[:, 0] == GROUP - 1)
+
+
+def by_warpgroup(group, value):
+    """A register value as (warpgroups, 128)."""
+    return np.broadcast_to(value, group.shape).reshape(-1, GROUP)
+
+
+def gather_warpgroup(e):
+    """Where the function starts with this instruction, wait for the rest of the warpgroup."""
+    if "warpgroup" not in e.memo:
+        e.memo["warpgroup"] = True
+        e.line("wait = require_warpgroups(g)")
+        e.line("if wait is not None: return wait")
+
+
+@helper
+def violate(group, ins, violation, predicate):
+    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it; or report a finding."""
+    active = np.broadcast_to(True if predicate is None else predicate, group.shape)
+    if not is_any(active):
+        return
+    position = tuple(int(i) for i in np.argwhere(active)[0])
+    try:
+        Site(ins, "shared", 1).fault(group, violation.why, position)
+    except EmulatorFault as found:
+        if violation.finding is None:
+            raise
+        group.machine.options.findings.report(violation.finding, found)
+
+
+# -- descriptors -------------------------------------------------------------------------------------
+_RESERVED = ~((0x3FFF << 0) | (0x3FFF << 16) | (0x3FFF << 32) | (7 << 49) | (3 << 62)) & 0xFFFFFFFFFFFFFFFF
+
+
+class SharedOperand:
+    """A or B of one instruction in shared memory; ``rows`` of M or N, ``depth`` times 32 bytes of k."""
+
+    def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool, depth: int = 1):
+        self.name, self.type, self.rows, self.transposed, self.negative = name, type_, rows, transposed, negative
+        self.depth, self.once = depth, False
+        self.known: dict[int, tuple[np.ndarray, int]] = {}
+        self.site = Site(ins, "shared", CHUNK)
+
+    def load(self, group, descriptor):
+        """The matrix, (warpgroups, rows, k); of B one for each CTA where the warpgroups of each have the same."""
+        found = self.read_at_once(group, descriptor)
+        if found is not None:
+            return self.decode(found)
+        words = by_warpgroup(group, descriptor)
+        if np.ndim(descriptor) and is_any(words != words[:, :1]):
+            self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
+        index = self.index(group, words[:, 0])
+        if group.machine.flight is not None:
+            group.machine.flight.check_chunks(self.site, group, index)
+        if group.machine.race is not None:
+            group.machine.race.product(self.site, group, index)
+        return self.decode(group.machine.shared_view(np.complex128)[self.shared(group, index)])
+
+    def read_at_once(self, group, descriptor) -> np.ndarray | None:
+        """The chunks by machine code where all CTAs have the same descriptors; None where they do not, or somebody watches."""
+        machine = group.machine
+        if not group.product or machine.race is not None or not gemm_jit.is_ready():
+            return None
+        different = self.of_each(group, descriptor)
+        if different is None:
+            return None
+        if self.once and len(set(different)) == 1:
+            different = different[:1]
+        places = [self.places(group, descriptor) for descriptor in different]
+        together = places[0] if len(places) == 1 else np.stack(places)
+        out = np.empty((len(group.cta), *together.shape), np.complex128)
+        marks = None if machine.flight is None else machine.flight.marks[CHUNK]
+        starts = group.cta[:, 0] * (machine.shared_size // CHUNK)
+        is_whole = shared_memory_chunks.gather(machine.shared, marks, starts, together, out)
+        return out.reshape(-1, *places[0].shape) if is_whole else None
+
+    @staticmethod
+    def of_each(group, descriptor) -> list[int] | None:
+        """The descriptor of each warpgroup of a CTA; None where CTAs, or the threads of a warpgroup, have different ones."""
+        each = group.shape[1] // GROUP
+        if np.ndim(descriptor) == 0:
+            return [int(descriptor)] * each
+        if is_any(descriptor != descriptor[:1]):
+            return None
+        if descriptor.shape[1] == 1:
+            return [int(descriptor[0, 0])] * each
+        words = descriptor[0].reshape(each, GROUP)
+        return None if is_any(words != words[:, :1]) else words[:, 0].tolist()
+
+    def shared(self, group, index):
+        """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
+        each = group.shape[1] // GROUP
+        if not self.once or not group.product or each == 1:
+            return index
+        per_cta = index.reshape(-1, each, *index.shape[1:])
+        return per_cta[:, 0] if are_all(per_cta == per_cta[:, :1]) else index
+
+    def index(self, group, descriptors):
+        """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
+        machine, first = group.machine, descriptors[0]
+        if are_all(descriptors == first):
+            places = self.places(group, int(first))
+        else:
+            different, which = np.unique(descriptors, return_inverse=True)
+            places = np.stack([self.places(group, descriptor) for descriptor in different.tolist()])[which]
+        cta = group.flat[::GROUP] // machine.threads
+        return places + (cta * (machine.shared_size // CHUNK))[:, None, None]
+
+    def places(self, group, descriptor: int):
+        """Chunk numbers in a CTA's shared memory; of one descriptor they are always the same."""
+        found = self.known.get(descriptor)
+        if found is None:
+            found = self.known[descriptor] = self.places_of(group, descriptor)
+        places, bytes_ = found
+        if bytes_ > group.machine.shared_limit:
+            self.outside(group, bytes_)
+        return places
+
+    def places_of(self, group, descriptor: int):
+        """(chunk numbers, the end of the last one in bytes)."""
+        if descriptor >> 16 << 16 & _RESERVED:
+            self.site.fault(group, f"the descriptor of {self.name} ({descriptor:#x}) has bits in reserved fields")
+        start, leading, stride = (descriptor >> shift & 0x3FFF for shift in (0, 16, 32))
+        base, swizzle = descriptor >> 49 & 7, WGMMA_SWIZZLES[descriptor >> 62]
+        if self.transposed:
+            offsets = mn_major_offsets(swizzle, leading, stride, 16 * self.depth, self.rows // 8)
+        else:
+            self.check_depth(group, swizzle)
+            offsets = k_major_offsets(swizzle, leading, stride, self.rows, ROW_CHUNKS * self.depth)
+        places = np.ascontiguousarray(swizzled(swizzle, start + offsets, base), np.int64)
+        return places, (int(places.max()) + 1) * CHUNK
+
+    def check_depth(self, group, swizzle):
+        """Rows of 64 bytes do not fit a pattern of 32; where the rest would lie, section 9.7.15.5.1.2.1.3 does not say."""
+        if self.depth > 1 and swizzle is BYTES_32:
+            self.site.fault(group, f"{self.name} of a sparse product cannot be K-major in the 32-byte swizzling mode")
+
+    def outside(self, group, end: int):
+        self.site.fault(
+            group,
+            f"matrix {self.name} lies outside the shared memory ({group.machine.shared_limit} bytes)",
+            address=end - CHUNK,
+        )
+
+    def decode(self, matrix):
+        whole = np.ascontiguousarray(matrix)[..., None]
+        if self.type in CODES and not self.negative:
+            values = whole.view(CODES[self.type])
+        else:
+            values = _DECODE[self.type](whole.view(np.uint32))
+        values = values.reshape(*whole.shape[:2], -1)
+        if self.transposed:
+            values = values.swapaxes(1, 2)
+        return factor_of(-values if self.negative else values, self.type)
+
+
+@helper
+def warpgroup_fragment(group, a, type_, negative):
+    """Four fragments of 16 rows (warps, 16, k) as A of the warpgroups (n, 64, k)."""
+    folded = a.folded(GROUP // 32)
+    return Factor(-folded.values, type_) if negative else folded
+
+
+@helper
+def warpgroup_multiply(group, a, b, integers):
+    """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
+    product = matmul.multiply(a, b, group.machine.options.sums)
+    if integers:
+        product = product.astype(np.int32)
+    return spread(group, product)
+
+
+@helper
+def accumulate_short(group, a, b, olds, keep, type_):
+    """The registers of D for factors of fp8, ``olds`` those before; ``keep`` (scale-d) says where they are added."""
+    words = np.stack([np.broadcast_to(np.where(keep, old, old.dtype.type(0)), group.shape) for old in olds])
+    if type_ == "f16":
+        halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
+        words = np.stack([small_float_formats.widen("f16", half.astype(np.uint16)) for half in halves], 1)
+    parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
+    total = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
+    sums = group.machine.options.sums
+    if sums == matmul.EXACTLY:
+        fp8_accumulation.add_products(total, a, b, type_)
+    else:
+        total = matmul.multiply(a, b, sums) + total
+    out = spread(group, total)
+    if type_ == "f32":
+        return tuple(out)
+    codes = [small_float_formats.narrow("f16", part) for part in out]
+    return tuple(small_float_formats.pack16(low, high) for low, high in zip(codes[::2], codes[1::2]))
+
+
+@helper
+def accumulate_f16(products, words, keep):
+    """f16 results, two to a register; ``keep`` (scale-d) says where the old values are added."""
+    out = []
+    for i, word in enumerate(words):
+        low, high = products[2 * i], products[2 * i + 1]
+        if np.any(keep):
+            old = np.where(keep, word, np.uint32(0))
+            low = small_float_formats.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
+            high = small_float_formats.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
+        out.append(
+            small_float_formats.pack16(small_float_formats.narrow("f16", low), small_float_formats.narrow("f16", high))
+        )
+    return tuple(out)
+
+
+# -- instructions ------------------------------------------------------------------------------------
+class Product:
+    """The fields of one wgmma.mma_async."""
+
+    def __init__(self, e, ins):
+        shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
+        at = next((i for i, m in enumerate(ins.mods) if _SHAPE.match(m)), 0)
+        types = [m for m in ins.mods[at + 1 :] if m != "satfinite"]
+        if shape is None or len(types) != 3 or types[1] not in _SHARED_K:
+            e.fail("not supported")
+        self.d, self.a, self.b = types
+        self.n, self.k = int(shape[1]), int(shape[2])
+        self.sparse = "sp" in ins.mods
+        self.integers = self.d == "s32"
+        columns = self.n % 8 == 0 and 8 <= self.n <= 256 and not (self.integers and self.n > 32 and self.n % 16)
+        if self.k != _SHARED_K[self.a] * self.depth or not columns:
+            e.fail("no such shape")
+        if self.b not in _PAIRS[self.a] or self.d not in _RESULTS.get(self.a, {"f32"}):
+            e.fail("no product of these types")
+        self.saturates = "satfinite" in ins.mods
+        self.read_operands(e, ins)
+
+    @property
+    def depth(self) -> int:
+        """How many times 32 bytes of k there are in B."""
+        return 2 if self.sparse else 1
+
+    def read_operands(self, e, ins):
+        self.targets, self.left, self.right, *rest = [*items_of_first(ins), *ins.args[1:]]
+        if self.sparse:
+            self.metadata, selector, *rest = rest
+            self.selector = read_selector(e, selector, SELECTORS[self.a][self.k])
+        self.keep, *rest = rest
+        registers = self.n // (4 if self.d == "f16" else 2)
+        from_registers = isinstance(self.left, Vector)
+        count = 0 if self.integers else 2 + (2 - from_registers if _WIDTH[self.a] == 16 else 0)
+        if len(self.targets) != registers or len(rest) != count or (from_registers and len(self.left.items) != 4):
+            e.fail("wrong number of operands")
+        numbers = [r.value for r in rest]
+        negative = [n == -1 for n in numbers[:2]] or [False, False]
+        if any(n not in (1, -1) for n in numbers[:2]) or any(n not in (0, 1) for n in numbers[2:]):
+            e.fail("an immediate out of range")
+        turned = [bool(n) for n in numbers[2:]]
+        turned = [False] * (2 - len(turned)) + turned
+        self.negative, self.transposed = negative, turned
+
+    def matrix(self, e, ins, name: str, operand, type_: str, rows: int, side: int) -> str:
+        if isinstance(operand, Vector):
+            part = fragment(e, operand, "u32", ("a", type_, 16), f"fragment_a(g, {type_!r}, 16, [{{}}])")
+            return e.temp(f"warpgroup_fragment(g, {part}, {type_!r}, {self.negative[side]})")
+        depth = self.depth if side else 1
+        matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side], depth)
+        matrix.once = bool(side) and self.waits(e)
+        return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
+
+    def waits(self, e) -> bool:
+        """Whether the product may be carried out together with those that follow it (``chains.py``)."""
+        return self.d == "f32" and can_wait(e, self.targets)
+
+    def spread(self, e, ins, a: str) -> str:
+        """Source of A with its zeros."""
+        word = e.use(self.metadata, "u32")
+        return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, 'any')")
+
+
+def items_of_first(ins) -> list:
+    return [items_of(ins.args[0])]
+
+
+@handles("wgmma")
+def handle_wgmma(e, ins):
+    gather_warpgroup(e)
+    if ins.mods[0] == "commit_group":
+        return e.line("if g.m.race is not None: g.m.race.commit_products(g)")
+    if ins.mods[0] == "wait_group":
+        return e.line(f"if g.m.race is not None: g.m.race.wait_products(g, {ins.args[0].value})")
+    if ins.mods[0] == "fence":
+        return None
+    if ins.mods[0] != "mma_async":
+        e.fail("not supported")
+    p = Product(e, ins)
+    a = p.matrix(e, ins, "A", p.left, p.a, 64, 0)
+    if p.sparse:
+        a = p.spread(e, ins, a)
+    b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
+    keep = e.temp(e.use(p.keep, "p"))
+    if p.waits(e):
+        return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
+    if p.a in fp8_accumulation.KINDS:
+        kind = "u32" if p.d == "f16" else "f32"
+        olds = ", ".join(e.use(c, kind) for c in p.targets)
+        return e.set_tuple(p.targets, kind, f"accumulate_short(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
+    parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
+    if p.d == "f16":
+        words = ", ".join(e.use(c, "u32") for c in p.targets)
+        return e.set_tuple(p.targets, "u32", f"accumulate_f16({parts}, [{words}], {keep})")
+    olds = [e.use(c, p.d) for c in p.targets]
+    add = "add_saturating({p}, {c})" if p.saturates else "{p} + {c}"
+    for i, (target, old) in enumerate(zip(p.targets, olds)):
+        new = f"{parts}[{i}]"
+        e.set(target, p.d, f"choose({keep}, {add.format(p=new, c=old)}, {new})")
+
+
+def _result_kind(ins, position: int) -> str:
+    return "f32" if ins.mods[0] == "mma_async" and ins.mods[4 if "sp" not in ins.mods else 5] == "f32" else "bits"
+
+
+RESULT_KINDS["wgmma"] = _result_kind

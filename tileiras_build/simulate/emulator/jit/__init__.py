@@ -1,0 +1,1 @@
+"""Machine code for the emulator's hot paths, made by LLVM."""

@@ -1,0 +1,178 @@
+"""Loads of 32 bits from shared memory that follow each other, by machine code in one call.
+
+As in ``ldmatrix_rows.py`` every check is made on the way, and where one fails NumPy carries out the loads one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from ctypes import c_int64
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..codegen import merge_adjacent_lines
+from ..codegen.merge_adjacent_lines import Parts
+from ..matmul import gemm_jit
+from .llvm_jit import address, compiled
+
+if TYPE_CHECKING:
+    from ..memory.load_store import Site
+    from ..simt.thread_group import Group
+
+WORD, LANES = 4, 8
+_LOAD = re.compile(r"(r\d+) = (site_\d+)\.load\(g, (\w+)\)\[0\]$")
+
+
+# -- lines of a function -----------------------------------------------------------------------------
+def together(lines: list[str], origin: list[int], space: dict[str, Any]) -> tuple[list[str], list[int]]:
+    """The lines of a generated function, and the pc of each, with loads that follow each other as one."""
+
+    def parts_of(line: str) -> Parts | None:
+        load = _LOAD.match(line)
+        return (load[1], load[2], load[3]) if load is not None and is_of_words(space[load[2]]) else None
+
+    def call(loads: list[Parts]) -> str:
+        targets, sites, places = map(list, zip(*loads))
+        name = f"loads_{len(space)}"
+        space[name] = Loads([space[site] for site in sites])
+        return f"{', '.join(targets)} = {name}(g, {', '.join(places)})"
+
+    return merge_adjacent_lines.together(lines, origin, parts_of, call, _reads_no_target)
+
+
+def _reads_no_target(before: list[Parts], load: Parts) -> bool:
+    """Whether the address of a load is there before the loads of a row."""
+    return load[2] not in {target for target, _, _ in before}
+
+
+def is_of_words(site) -> bool:
+    """Whether it loads one word of shared memory."""
+    return (site.space, site.size, site.count) == ("shared", WORD, 1)
+
+
+# -- carrying out ------------------------------------------------------------------------------------
+class Loads:
+    """Some loads, called with the group and the address of each."""
+
+    def __init__(self, sites: Sequence[Site]):
+        self.sites = sites
+        self.offsets = np.array([site.offset & 0xFFFFFFFF for site in sites], np.int64)
+
+    def __call__(self, group: Group, *places: np.ndarray) -> Sequence[np.ndarray] | np.ndarray:
+        done = self.at_once(group, places)
+        return [site.load(group, place)[0] for site, place in zip(self.sites, places)] if done is None else done
+
+    def at_once(self, group: Group, places: Sequence[np.ndarray]) -> np.ndarray | None:
+        """The words (loads, CTAs, threads); None where NumPy has to do it, or to say what is wrong."""
+        machine, shape = group.machine, group.shape
+        if not group.product or machine.options.is_watched or machine.cluster_size > 1 or not gemm_jit.is_ready():
+            return None
+        line = (1, shape[1])
+        if shape[1] % LANES or machine.shared_limit < WORD:
+            return None
+        if not all(place.shape in (shape, line) and place.dtype == np.uint32 for place in places):
+            return None
+        whole = [np.ascontiguousarray(place) for place in places]
+        table = np.array([[address(place) for place in whole], [0 if len(place) == 1 else shape[1] for place in whole]])
+        out = np.empty((len(places), *shape), np.uint32)
+        marks = None if machine.flight is None else machine.flight.marks[16]
+        first = np.ascontiguousarray(group.cta.reshape(-1), np.int64)
+        bad = _code(marks is not None)(
+            address(out), address(table[0]), address(table[1]), address(self.offsets), address(first), address(machine.shared),
+            address(machine.shared if marks is None else marks), len(places), len(first), shape[1], machine.shared_size,
+            machine.shared_limit - WORD,
+        )  # fmt: skip
+        return None if bad else out
+
+
+# -- the code ----------------------------------------------------------------------------------------
+# Loops over loads, CTAs and eight threads. A mark is that of the 16 bytes about a word: if it is another word's, NumPy finds out.
+_TEXT = """
+define i64 @load(ptr noalias %out, ptr %places, ptr %aparts, ptr %offsets, ptr %ctas, ptr %shared, ptr %marks,
+                 i64 %loads, i64 %rows, i64 %threads, i64 %size, i64 %last) {{
+entry:
+  %last.one = trunc i64 %last to i32
+  %last.first = insertelement <8 x i32> poison, i32 %last.one, i64 0
+  %lasts = shufflevector <8 x i32> %last.first, <8 x i32> poison, <8 x i32> zeroinitializer
+  br label %some
+some:
+  %l = phi i64 [0, %entry], [%l.next, %some.end]
+  %l.next = add i64 %l, 1
+  %place.ptr = getelementptr i64, ptr %places, i64 %l
+  %place.number = load i64, ptr %place.ptr
+  %place = inttoptr i64 %place.number to ptr
+  %apart.ptr = getelementptr i64, ptr %aparts, i64 %l
+  %apart = load i64, ptr %apart.ptr
+  %offset.ptr = getelementptr i64, ptr %offsets, i64 %l
+  %offset.long = load i64, ptr %offset.ptr
+  %offset = trunc i64 %offset.long to i32
+  %offset.first = insertelement <8 x i32> poison, i32 %offset, i64 0
+  %offset.all = shufflevector <8 x i32> %offset.first, <8 x i32> poison, <8 x i32> zeroinitializer
+  %l.rows = mul i64 %l, %rows
+  br label %cta
+cta:
+  %c = phi i64 [0, %some], [%c.next, %cta.end]
+  %c.next = add i64 %c, 1
+  %c.ptr = getelementptr i64, ptr %ctas, i64 %c
+  %c.number = load i64, ptr %c.ptr
+  %c.at = mul i64 %c.number, %size
+  %bytes = getelementptr i8, ptr %shared, i64 %c.at
+  %c.words = lshr i64 %c.at, 2
+  %c.marks = getelementptr i8, ptr %marks, i64 %c.words
+  %c.first = mul i64 %c, %apart
+  %row = add i64 %l.rows, %c
+  %row.first = mul i64 %row, %threads
+  br label %eight
+eight:
+  %t = phi i64 [0, %cta], [%t.next, %read]
+  %t.next = add i64 %t, 8
+  %in.at = add i64 %c.first, %t
+  %in.ptr = getelementptr i32, ptr %place, i64 %in.at
+  %given = load <8 x i32>, ptr %in.ptr, align 4
+  %at = add <8 x i32> %given, %offset.all
+  %over = icmp ugt <8 x i32> %at, %lasts
+  %low = and <8 x i32> %at, splat (i32 3)
+  %askew = icmp ne <8 x i32> %low, zeroinitializer
+  %wrong = or <8 x i1> %over, %askew
+  %any = call i1 @llvm.vector.reduce.or.v8i1(<8 x i1> %wrong)
+  br i1 %any, label %bad, label %look
+look:
+  %long = zext <8 x i32> %at to <8 x i64>
+{look}
+read:
+  %from = getelementptr i8, ptr %bytes, <8 x i64> %long
+  %words = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %from, i32 4, <8 x i1> splat (i1 true), <8 x i32> poison)
+  %out.at = add i64 %row.first, %t
+  %out.ptr = getelementptr i32, ptr %out, i64 %out.at
+  store <8 x i32> %words, ptr %out.ptr, align 4
+  %is_last.t = icmp uge i64 %t.next, %threads
+  br i1 %is_last.t, label %cta.end, label %eight
+cta.end:
+  %is_last.c = icmp eq i64 %c.next, %rows
+  br i1 %is_last.c, label %some.end, label %cta
+some.end:
+  %is_last.l = icmp eq i64 %l.next, %loads
+  br i1 %is_last.l, label %done, label %some
+done:
+  ret i64 0
+bad:
+  ret i64 1
+}}
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
+declare i32 @llvm.vector.reduce.or.v8i32(<8 x i32>)
+declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, i32, <8 x i1>, <8 x i32>)
+"""
+_MARKS = """  %chunk = lshr <8 x i64> %long, splat (i64 4)
+  %marks.from = getelementptr i32, ptr %c.marks, <8 x i64> %chunk
+  %found = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %marks.from, i32 4, <8 x i1> splat (i1 true), <8 x i32> poison)
+  %waits = call i32 @llvm.vector.reduce.or.v8i32(<8 x i32> %found)
+  %is_waiting = icmp ne i32 %waits, 0
+  br i1 %is_waiting, label %bad, label %read"""
+
+
+@lru_cache
+def _code(marked: bool) -> Callable[..., int]:
+    return compiled(_TEXT.format(look=_MARKS if marked else "  br label %read"), "load", 7, 5, c_int64)

@@ -1,0 +1,245 @@
+"""Operations on registers of float32, element by element, by machine code: what NumPy takes several passes for.
+
+A row of ``OPERATIONS`` gives the correctly rounded result, or says of some element that it cannot (a NaN, whose bits NumPy
+decides; a number too near to the middle of two others): then NumPy does them all. So the bits are NumPy's on every CPU.
+A process asks LLVM for an operation once it has done it for as many elements as pay for the translation, or for the import of LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .llvm_jit import address, compiled, has, is_imported, kept
+
+LANES = 8  # of a vector of float32
+FEWEST = 4096  # elements for which a call pays
+IMPORT = 8  # translations in the time of LLVM's import
+KEPT = 16  # translations that were kept are read in the time of one
+_done: Counter[str] = Counter()  # elements of operations that NumPy has done, in this process
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``text``: IR that makes ``%y`` of vectors ``%x0``, ``%x1``, … and ``%bad``, lanes that it cannot do. ``before``: elements
+    that NumPy does in the time of a translation; ``feature`` of a CPU without which the IR would be slow."""
+
+    text: str
+    before: int
+    operands: int = 1
+    feature: str | None = None
+    result: type[np.generic] = np.float32
+
+
+def apply(name: str, *operands: np.ndarray | np.generic) -> np.ndarray | None:
+    """An operation of arrays of float32 of one shape, or numbers in place of some; None where NumPy has to do it."""
+    largest = operands[0]
+    for operand in operands:
+        if operand.size > largest.size:
+            largest = operand
+    size, shape = largest.size, largest.shape
+    if size < FEWEST or size % LANES:
+        return None
+    alike = tuple(operand.shape == shape for operand in operands)
+    if not _is_worth_it(name, alike, size):
+        return None
+    given: list[np.ndarray] = []
+    for operand, is_alike in zip(operands, alike):
+        if operand.dtype != np.float32 or not (operand.flags.c_contiguous if is_alike else operand.ndim == 0):
+            return None
+        given.append(np.asarray(operand))
+    operation = OPERATIONS[name]
+    if operation.feature and not has(operation.feature):
+        return None
+    out = np.empty(shape, operation.result)
+    bad = _code(name, alike)(address(out), *map(address, given), size // LANES)
+    return None if bad else out
+
+
+def _is_worth_it(name: str, alike: tuple[bool, ...], size: int) -> bool:
+    """Whether this process has done an operation often enough before it does it for so many elements more."""
+    before, done = OPERATIONS[name].before, _done[name]
+    if done > before * (1 if is_imported() else IMPORT) or (done > before // KEPT and _kept(name, alike) is not None):
+        return True
+    _done[name] += size
+    return False
+
+
+# What makes a vector after the other; ``before`` is what all of them need.
+_LOOP = """
+define i64 @{name}({pointers}, i64 %vectors) {{
+entry:
+{before}
+  br label %some
+some:
+  %v = phi i64 [0, %entry], [%v.next, %some]
+  %bad.all = phi <8 x i1> [zeroinitializer, %entry], [%bad.next, %some]
+  %v.next = add i64 %v, 1
+{loads}
+{text}
+  %bad.next = or <8 x i1> %bad.all, %bad
+  %out.ptr = getelementptr <8 x {type}>, ptr %out, i64 %v
+  store <8 x {type}> %y, ptr %out.ptr, align 1
+  %is_last = icmp eq i64 %v.next, %vectors
+  br i1 %is_last, label %done, label %some
+done:
+  %any = call i1 @llvm.vector.reduce.or.v8i1(<8 x i1> %bad.next)
+  %result = zext i1 %any to i64
+  ret i64 %result
+}}
+"""
+# What the loops and the operations call.
+DECLARATIONS = """
+declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
+declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
+declare <8 x double> @llvm.fmuladd.v8f64(<8 x double>, <8 x double>, <8 x double>)
+"""
+_VECTOR = """  %x{i}.ptr = getelementptr <8 x {type}>, ptr %in{i}, i64 %v
+  %x{i} = load <8 x {type}>, ptr %x{i}.ptr, align 1"""
+_NUMBER = """  %x{i}.one = load {type}, ptr %in{i}, align 1
+  %x{i}.first = insertelement <8 x {type}> poison, {type} %x{i}.one, i64 0
+  %x{i} = shufflevector <8 x {type}> %x{i}.first, <8 x {type}> poison, <8 x i32> zeroinitializer"""
+
+
+@lru_cache
+def _code(name: str, alike: tuple[bool, ...]) -> Callable[..., int]:
+    return _kept(name, alike) or compiled(_text(name, alike), *_shape(name))
+
+
+@lru_cache
+def _kept(name: str, alike: tuple[bool, ...]) -> Callable[..., int] | None:
+    return kept(_text(name, alike), *_shape(name))
+
+
+def _shape(name: str) -> tuple[str, int, int, type]:
+    return "apply", 1 + OPERATIONS[name].operands, 1, ctypes.c_int64
+
+
+def _text(name: str, alike: tuple[bool, ...]) -> str:
+    operation = OPERATIONS[name]
+    given = [Given("float", is_alike) for is_alike in alike]
+    return loop("apply", "noalias", given, operation.text, TYPES[operation.result]) + DECLARATIONS
+
+
+@dataclass(frozen=True)
+class Given:
+    """An operand: the type of an element, and whether each has one of its own or all have the same."""
+
+    type: str
+    is_alike: bool = True
+
+
+def loop(name: str, result: str, operands: Sequence[Given], text: str, type_: str) -> str:
+    """IR of ``name(result, operands, vectors)``: ``text`` for each vector of the operands; whether some lane was bad, i64.
+
+    ``result`` says what else is known of the pointer to the results, elements of ``type_``.
+    """
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for i, operand in enumerate(operands):
+        lines[operand.is_alike].append((_VECTOR if operand.is_alike else _NUMBER).format(i=i, type=operand.type))
+    pointers = [f"ptr {result} %out", *(f"ptr %in{i}" for i in range(len(operands)))]
+    return _LOOP.format(
+        name=name, pointers=", ".join(pointers), before="\n".join(lines[False]), loads="\n".join(lines[True]),
+        text=text, type=type_,
+    )  # fmt: skip
+
+
+# Types of the results in IR.
+TYPES: dict[type[np.generic], str] = {np.float32: "float", np.uint16: "i16"}
+
+
+# -- the operations ----------------------------------------------------------------------------------
+def _double(value: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _power(smallest: str) -> str:
+    """IR of 2^x: with n the integer next to x, the Taylor series of 2^(x - n) of degree 13, whose rest is below 2^-57 of the
+    sum; the exponent is added to the bits. The sum, by Horner's rule with fused steps, is off by less than two units in its last
+    place: half of one by the last step, less than half by those before and by the last coefficients, whose numbers are at most
+    half as large each. What lies within eight of them of the middle of two float32 is bad. ``smallest`` says what becomes of
+    results below 2^-126."""
+    lines = [
+        f"  %p13 = fadd <8 x double> splat (double {_double(math.log(2) ** 13 / math.factorial(13))}), zeroinitializer"
+    ]
+    for k in range(12, -1, -1):
+        term = f"splat (double {_double(math.log(2) ** k / math.factorial(k))})"
+        lines.append(
+            f"  %p{k} = call <8 x double> @llvm.fmuladd.v8f64(<8 x double> %p{k + 1}, <8 x double> %rest, <8 x double> {term})"
+        )
+    return _POWER.format(series="\n".join(lines), smallest=smallest, magic=_double(1.5 * 2.0**52))
+
+
+_POWER = """  %nan = fcmp uno <8 x float> %x0, zeroinitializer
+  %low = fcmp olt <8 x float> %x0, splat (float -126.0)
+  %high = fcmp oge <8 x float> %x0, splat (float 128.0)
+  %out.of = or <8 x i1> %low, %high
+  %outside = or <8 x i1> %out.of, %nan
+  %x = select <8 x i1> %outside, <8 x float> zeroinitializer, <8 x float> %x0
+  %wide = fpext <8 x float> %x to <8 x double>
+  %moved = fadd <8 x double> %wide, splat (double {magic})
+  %whole = fsub <8 x double> %moved, splat (double {magic})
+  %rest = fsub <8 x double> %wide, %whole
+{series}
+  %moved.bits = bitcast <8 x double> %moved to <8 x i64>
+  %exponent = shl <8 x i64> %moved.bits, splat (i64 52)
+  %p0.bits = bitcast <8 x double> %p0 to <8 x i64>
+  %bits = add <8 x i64> %p0.bits, %exponent
+  %power = bitcast <8 x i64> %bits to <8 x double>
+  %rounded = fptrunc <8 x double> %power to <8 x float>
+  %from.middle = sub <8 x i64> %bits, splat (i64 268435448)
+  %dropped = and <8 x i64> %from.middle, splat (i64 536870911)
+  %near = icmp ule <8 x i64> %dropped, splat (i64 16)
+  %at.low = select <8 x i1> %low, <8 x float> zeroinitializer, <8 x float> %rounded
+  %y = select <8 x i1> %high, <8 x float> splat (float 0x7FF0000000000000), <8 x float> %at.low
+{smallest}
+  %doubtful = or <8 x i1> %near, %subnormal
+  %bad = or <8 x i1> %doubtful, %nan"""
+_FLUSHED = "  %subnormal = and <8 x i1> %low, zeroinitializer"
+_KEPT = """  %not.zero = fcmp ogt <8 x float> %x0, splat (float -160.0)
+  %subnormal = and <8 x i1> %low, %not.zero"""
+_FMA = """  %y = call <8 x float> @llvm.fma.v8f32(<8 x float> %x0, <8 x float> %x1, <8 x float> %x2)
+  %bad = fcmp uno <8 x float> %y, zeroinitializer"""
+_TO_HALF = """  %half = fptrunc <8 x float> %x0 to <8 x half>
+  %y = bitcast <8 x half> %half to <8 x i16>
+  %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
+_TO_BRAIN = """  %bits = bitcast <8 x float> %x0 to <8 x i32>
+  %upper = lshr <8 x i32> %bits, splat (i32 16)
+  %odd = and <8 x i32> %upper, splat (i32 1)
+  %half = add <8 x i32> %odd, splat (i32 32767)
+  %sum = add <8 x i32> %bits, %half
+  %kept = lshr <8 x i32> %sum, splat (i32 16)
+  %y = trunc <8 x i32> %kept to <8 x i16>
+  %bad = fcmp uno <8 x float> %x0, zeroinitializer"""
+_PLAIN = """  %y = {name} <8 x float> %x0, %x1
+  %bad = fcmp uno <8 x float> %y, zeroinitializer"""
+# Of equal numbers, which may be zeros of either sign, both have the bits that the result has, or one does.
+_EXTREME = """  %first = fcmp {wins} <8 x float> %x0, %x1
+  %same = fcmp oeq <8 x float> %x0, %x1
+  %bits.0 = bitcast <8 x float> %x0 to <8 x i32>
+  %bits.1 = bitcast <8 x float> %x1 to <8 x i32>
+  %both = {join} <8 x i32> %bits.0, %bits.1
+  %both.float = bitcast <8 x i32> %both to <8 x float>
+  %one = select <8 x i1> %first, <8 x float> %x0, <8 x float> %x1
+  %y = select <8 x i1> %same, <8 x float> %both.float, <8 x float> %one
+  %bad = fcmp uno <8 x float> %x0, %x1"""
+
+OPERATIONS = {
+    "ex2": Operation(_power(_KEPT), 1 << 21, feature="fma"),
+    "ex2.ftz": Operation(_power(_FLUSHED), 1 << 21, feature="fma"),
+    "fma": Operation(_FMA, 1 << 22, 3, "fma"),
+    "f16": Operation(_TO_HALF, 1 << 22, feature="f16c", result=np.uint16),
+    "bf16": Operation(_TO_BRAIN, 1 << 22, result=np.uint16),
+    "add": Operation(_PLAIN.format(name="fadd"), 1 << 24, 2),
+    "sub": Operation(_PLAIN.format(name="fsub"), 1 << 24, 2),
+    "mul": Operation(_PLAIN.format(name="fmul"), 1 << 24, 2),
+    "max": Operation(_EXTREME.format(wins="ogt", join="and"), 1 << 24, 2),
+    "min": Operation(_EXTREME.format(wins="olt", join="or"), 1 << 24, 2),
+}

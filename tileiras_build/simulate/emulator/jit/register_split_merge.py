@@ -1,0 +1,217 @@
+"""Registers of a group that splits or merges, many at once by machine code: NumPy takes longer for the call than for the copy.
+
+Registers of 32 bits with a value for each thread are moved here; the others are left to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..matmul import gemm_jit
+from .llvm_jit import address, addresses, compiled, identities
+
+if TYPE_CHECKING:
+    from ..ptx.program import Program
+    from ..simt.thread_group import Group
+
+FEWEST = 6  # registers that are worth a call
+WORD = 4
+
+
+class Registers:
+    """Registers ``slots`` of a program, as ``addresses`` knows them."""
+
+    def __init__(self, program: Program, slots: Sequence[int]):
+        self.slots = slots
+        self.dtypes = [program.words.get(slot) for slot in slots]
+        self.kinds = identities(self.dtypes)
+
+    @classmethod
+    def of(cls, program: Program, slots: Sequence[int]) -> Registers:
+        """The same ones for the same slots."""
+        key = tuple(slots)
+        found = program.moved.get(key)
+        if found is None:
+            found = program.moved[key] = cls(program, key)
+        return found
+
+    def at(self, values: Sequence[object], shape: tuple[int, int]) -> np.ndarray:
+        """Where the values begin that have one for each thread; 0 for the others."""
+        out = np.empty(len(values), np.int64)
+        addresses(tuple(values), self.kinds, shape, out)
+        return out
+
+    def views(self, whole: np.ndarray, chosen: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """(slot, value) of the chosen ones, whose bits ``whole`` has one after the other."""
+        numbers = np.flatnonzero(chosen).tolist()
+        return [(self.slots[i], bits.view(self.dtypes[i])) for i, bits in zip(numbers, whole)]
+
+
+def is_movable(group: Group) -> bool:
+    """Whether the threads of a part of a group are rows or neighboring columns of it."""
+    select = group.select
+    return select[0] == "rows" or (select[0] == "columns" and isinstance(select[1], slice))
+
+
+def pick(group: Group, slots: Sequence[int]) -> None:
+    """Give a part of a group its values of registers that it has not got yet, if machine code can."""
+    if len(slots) < FEWEST or not gemm_jit.is_ready() or not is_movable(group):
+        return
+    parent, registers = group.parent, Registers.of(group.machine.program, slots)
+    places = registers.at([parent.R[slot] for slot in slots], parent.shape)
+    chosen = places != 0
+    whole = np.empty((np.count_nonzero(chosen), *group.shape), np.uint32)
+    if len(whole):
+        Part(group).move(places[chosen], whole, is_out=False)
+    for slot, value in registers.views(whole, chosen):
+        group.R[slot] = group.borrowed[slot] = value
+
+
+def overlay(
+    program: Program, slots: Sequence[int], bases: Sequence[object] | None, parts: Sequence[tuple[Group, Sequence]]
+):
+    """(slot, value) of registers of a group of which ``parts`` have new values, and the rest of it ``bases`` (None: there is no
+    rest)."""
+    if len(slots) < FEWEST or not gemm_jit.is_ready() or not all(is_movable(group) for group, _ in parts):
+        return []
+    shape, registers = parts[0][0].parent.shape, Registers.of(program, slots)
+    places = [registers.at(values, group.shape) for group, values in parts]
+    if bases is not None:
+        places.append(registers.at(bases, shape))
+    chosen = np.logical_and.reduce([place != 0 for place in places])
+    whole = np.empty((np.count_nonzero(chosen), *shape), np.uint32)
+    if not len(whole):
+        return []
+    if bases is not None:
+        zero, old, size = np.zeros(1, np.int64), places.pop()[chosen], whole[0].nbytes
+        _move()(address(old), address(whole), address(zero), address(zero), len(whole), size, 1, size, size, size)
+    for (group, _), place in zip(parts, places):
+        Part(group).move(place[chosen], whole, is_out=True)
+    return registers.views(whole, chosen)
+
+
+def assemble(
+    program: Program, slots: Sequence[int], groups: Sequence[Group], positions: Sequence[np.ndarray], merged: Group
+):
+    """(slot, value) of registers of a group that others have become, whose threads are at ``positions`` of its own."""
+    if len(slots) < FEWEST or not gemm_jit.is_ready():
+        return []
+    registers = Registers.of(program, slots)
+    places = [registers.at([group.R[slot] for slot in slots], group.shape) for group in groups]
+    chosen = np.logical_and.reduce([place != 0 for place in places])
+    whole = np.empty((np.count_nonzero(chosen), *merged.shape), np.uint32)
+    for place, position in zip(places, positions) if len(whole) else ():
+        sources, where = place[chosen], np.ascontiguousarray(position, np.int64)
+        _spread()(address(sources), address(whole), address(where), len(whole), merged.size, len(where))
+    return registers.views(whole, chosen)
+
+
+class Part:
+    """Where the threads of a part of a group are among those of the group: lines of ``bytes`` in memory."""
+
+    def __init__(self, group: Group):
+        kind, which = group.select
+        rows, columns = group.parent.shape
+        self.outside = np.arange(rows) if kind == "columns" else np.ascontiguousarray(which, np.int64)
+        self.inside = np.arange(len(self.outside))
+        self.bytes, self.apart = WORD * group.shape[1], WORD * columns
+        self.first = WORD * which.start if kind == "columns" else 0
+
+    def move(self, places: np.ndarray, whole: np.ndarray, *, is_out: bool) -> None:
+        """Copy from values of the group to those of the part in ``whole``, or ``is_out``, the other way."""
+        rows, aparts = (self.outside, self.inside), (self.apart, self.bytes)
+        if is_out:
+            rows, aparts = rows[::-1], aparts[::-1]
+        places = places if is_out else places + self.first
+        _move()(
+            address(places), address(whole) + (self.first if is_out else 0), address(rows[0]), address(rows[1]),
+            len(places), whole[0].nbytes, len(self.inside), *aparts, self.bytes,
+        )  # fmt: skip
+
+
+# Loops over values and lines.
+_MOVE = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define void @move(ptr %sources, ptr %out, ptr %from.rows, ptr %to.rows, i64 %values, i64 %size, i64 %rows, i64 %from.apart,
+                  i64 %to.apart, i64 %bytes) {
+entry:
+  br label %value
+value:
+  %v = phi i64 [0, %entry], [%v.next, %value.end]
+  %v.next = add i64 %v, 1
+  %source.ptr = getelementptr i64, ptr %sources, i64 %v
+  %source.number = load i64, ptr %source.ptr
+  %source = inttoptr i64 %source.number to ptr
+  %out.at = mul i64 %v, %size
+  %target = getelementptr i8, ptr %out, i64 %out.at
+  br label %row
+row:
+  %r = phi i64 [0, %value], [%r.next, %row]
+  %r.next = add i64 %r, 1
+  %from.ptr = getelementptr i64, ptr %from.rows, i64 %r
+  %from.row = load i64, ptr %from.ptr
+  %from.at = mul i64 %from.row, %from.apart
+  %from = getelementptr i8, ptr %source, i64 %from.at
+  %to.ptr = getelementptr i64, ptr %to.rows, i64 %r
+  %to.row = load i64, ptr %to.ptr
+  %to.at = mul i64 %to.row, %to.apart
+  %to = getelementptr i8, ptr %target, i64 %to.at
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  %is_last.r = icmp eq i64 %r.next, %rows
+  br i1 %is_last.r, label %value.end, label %row
+value.end:
+  %is_last.v = icmp eq i64 %v.next, %values
+  br i1 %is_last.v, label %done, label %value
+done:
+  ret void
+}
+"""
+
+
+# Loops over values and threads.
+_SPREAD = """
+define void @spread(ptr %sources, ptr %out, ptr %places, i64 %values, i64 %size, i64 %count) {
+entry:
+  br label %value
+value:
+  %v = phi i64 [0, %entry], [%v.next, %value.end]
+  %v.next = add i64 %v, 1
+  %source.ptr = getelementptr i64, ptr %sources, i64 %v
+  %source.number = load i64, ptr %source.ptr
+  %source = inttoptr i64 %source.number to ptr
+  %first = mul i64 %v, %size
+  %target = getelementptr i32, ptr %out, i64 %first
+  br label %one
+one:
+  %i = phi i64 [0, %value], [%i.next, %one]
+  %i.next = add i64 %i, 1
+  %from = getelementptr i32, ptr %source, i64 %i
+  %word = load i32, ptr %from
+  %place.ptr = getelementptr i64, ptr %places, i64 %i
+  %place = load i64, ptr %place.ptr
+  %to = getelementptr i32, ptr %target, i64 %place
+  store i32 %word, ptr %to
+  %is_last.i = icmp eq i64 %i.next, %count
+  br i1 %is_last.i, label %value.end, label %one
+value.end:
+  %is_last.v = icmp eq i64 %v.next, %values
+  br i1 %is_last.v, label %done, label %value
+done:
+  ret void
+}
+"""
+
+
+@lru_cache
+def _spread() -> Callable[..., int]:
+    return compiled(_SPREAD, "spread", 3, 3)
+
+
+@lru_cache
+def _move() -> Callable[..., int]:
+    return compiled(_MOVE, "move", 4, 6)

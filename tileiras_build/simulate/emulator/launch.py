@@ -1,0 +1,278 @@
+"""Launching a kernel: batches of CTAs, parameters, options."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from . import parallel_ctas
+from .errors import WrongLaunch, failures_named
+from .isa.special_registers import SPECIALS
+from .matmul import gemm_jit
+from .matmul.matmul import BY_BLAS, EXACTLY, SUMS
+from .memory import tensor_memory
+from .memory.address_space import Counters, Memory
+from .parallel_ctas import run_batches
+from .persistent_grid import expand
+from .process_count import Plan, asked_for
+from .ptx.program import Program, load
+from .sanitizers.initcheck import UnwrittenReads
+from .sanitizers.racecheck_between_ctas import BlockRaces, applies
+from .sanitizers.unspecified_behavior import FAULT, WARNING, Findings
+from .simt.cta_batch import Machine
+from .simt.cta_clusters import check_shape
+from .tensor_map import complete_parameters
+
+BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
+BATCH_BYTES = 1 << 30
+MOST_THREADS = 1024  # of a CTA
+
+
+@dataclass
+class Remaining:
+    """The CTAs of a launch that have not started, cluster by cluster: from number ``first`` to ``end``."""
+
+    first: int
+    end: int
+    cluster: int
+
+    def start(self, most: int) -> tuple[int, int]:
+        """(the first of the CTAs that start now, how many)."""
+        first, count = self.first, min(most, self.end - self.first)
+        self.first += count
+        return first, count
+
+    def cancel(self) -> int | None:
+        """The first CTA of a cluster that now will not start, the last one; None where all have started."""
+        if self.first == self.end:
+            return None
+        self.end -= self.cluster
+        return self.end
+
+
+@dataclass(frozen=True)
+class Options:
+    races: bool = False
+    counters: Counters | None = None
+    findings: Findings = field(default_factory=Findings)
+    sums: str = EXACTLY
+    remaining: Remaining | None = None
+    registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
+    deadline: float | None = None  # of time.monotonic()
+    most_blocks: int | None = None  # of instructions that the CTAs of a batch may run
+    jobs: int | None = 1  # processes at most; None: as many as pay
+    started: Callable[[tuple[int, int, int]], None] | None = None
+    block_races: BlockRaces | None = None
+    unwritten: UnwrittenReads | None = None
+
+    def __post_init__(self):
+        if self.sums not in SUMS:
+            raise ValueError(f"sums cannot be {self.sums!r}: use {' or '.join(SUMS)}")
+        if self.jobs is not None and self.jobs < 1:
+            raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks at every access from the start."""
+        return self.races or any(one is not None for one in (self.counters, self.block_races, self.unwritten))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the launch may not take as long as it likes."""
+        return self.deadline is not None or self.most_blocks is not None
+
+    specials = SPECIALS
+    codegen: tuple = ()
+
+
+def launch(
+    artifacts,
+    entry: str,
+    grid,
+    params,
+    *,
+    memory: Memory,
+    check_races: bool | None = None,
+    counters: Counters | None = None,
+    findings: str | Mapping[str, str] | None = None,
+    sums: str = EXACTLY,
+    time_limit: float | None = None,
+    block_limit: int | None = None,
+    jobs: int | None = None,
+    started: Callable[[tuple[int, int, int]], None] | None = None,
+    check_blocks: bool = False,
+    unwritten: UnwrittenReads | None = None,
+) -> None:
+    """Run ``entry`` of ``artifacts.ptx`` over a grid.
+
+    ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
+    maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse), and so may the grid's
+    extents of a persistent kernel (``persistent.py``), whose ``grid`` counts tile programs. The CTA's
+    shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
+    shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
+    how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
+    by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
+    in a fault, and where the CTAs that run together have run more than ``block_limit`` blocks of instructions. ``jobs``: at most so many processes run CTAs, one where those may see each other (``processes.py``); None asks
+    ``TILEIRAS_EMULATOR_JOBS`` and, unless it is set, takes as many as pay (``jobs.py``). With ``started`` clusters run one after
+    the other, in this process, and it is called before each with its place in the grid of clusters: what the kernel then changes
+    is that cluster's doing. ``check_blocks`` looks for races between CTAs on global memory (``racecheck_between_ctas.py``), in one process;
+    ``unwritten`` notes the first read of memory that nobody has written (``unwritten.py``), in one process too. Raises ValueError
+    for a finding or
+    sums that do not exist, and for fewer than one job.
+    """
+    kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
+    program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
+    with failures_named(f"at the parameters of kernel {entry}"):
+        grid, params, started = expand(kernel, grid, params, len(program.params), started, check_blocks)
+        params = complete_parameters(entry, kernel, params, len(program.params))
+    block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
+    dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
+    registers = kernel.get("resources", {}).get("registers")
+    options = Options(
+        races(check_races),
+        counters,
+        Findings(findings, FAULT),
+        sums,
+        registers=registers,
+        jobs=1 if check_blocks or unwritten is not None else asked_for(jobs),
+        deadline=_deadline(time_limit),
+        most_blocks=block_limit,
+        started=started,
+        block_races=BlockRaces() if check_blocks and applies(program) else None,
+        unwritten=unwritten,
+    )
+    execute(program, grid, block, params, memory, dynamic, options)
+
+
+def _deadline(time_limit: float | None) -> float | None:
+    return None if time_limit is None else time.monotonic() + time_limit
+
+
+def why_alone(artifacts, entry: str) -> str | None:
+    """Why the CTAs of a kernel of artifacts have to run in one process, in a sentence; None where several may share them."""
+    kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
+    return parallel_ctas.why_alone(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
+
+
+def run_ptx(
+    ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
+    check_races: bool | None = None, counters: Counters | None = None, cluster=None,
+    findings: str | Mapping[str, str] | None = None, sums: str = BY_BLAS, jobs: int | None = None,
+    time_limit: float | None = None,
+) -> None:  # fmt: skip
+    """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
+
+    ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``. ``findings`` is as of ``launch``, but
+    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster; ``jobs``, and ``time_limit``.
+    """
+    program = load(ptx, entry, cluster_of(cluster))
+    block = block or program.entry.reqntid
+    if block is None:
+        raise WrongLaunch(f"kernel {entry} has no .reqntid: give the block")
+    options = Options(
+        races(check_races),
+        counters,
+        Findings(findings, WARNING),
+        sums,
+        jobs=asked_for(jobs),
+        deadline=_deadline(time_limit),
+    )
+    execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
+
+
+def races(wanted: bool | None) -> bool:
+    """Whether to check for races: as told, else as the environment says."""
+    return os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if wanted is None else wanted
+
+
+def cluster_of(shape) -> tuple | None:
+    """A launch's cluster shape, or None where its CTAs are on their own."""
+    shape = (*((shape,) if isinstance(shape, int) else shape or ()), 1, 1, 1)[:3]
+    return None if shape == (1, 1, 1) else shape
+
+
+def execute(program: Program, grid, block, params, memory, dynamic, options: Options):
+    grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
+    block = (*((block,) if isinstance(block, int) else block), 1, 1)[:3]
+    if program.blocks_are_clusters:
+        grid = tuple(count * size for count, size in zip(grid, program.cluster))
+    check_shape(program.cluster, grid)
+    total = grid[0] * grid[1] * grid[2]
+    block_params = parameter_block(program, params)
+    program.reset_variables(memory)
+    threads = block[0] * block[1] * block[2]
+    if not 1 <= threads <= MOST_THREADS:
+        raise WrongLaunch(f"kernel {program.entry.name} has {threads} threads a CTA: 1 to {MOST_THREADS} are possible")
+    size = batch_size(program, block, dynamic)
+    if options.races:
+        size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
+    if program.cancels_launches:
+        size = min(size, -(-total // 2))
+    size = -(-size // program.cluster_size) * program.cluster_size
+    if options.started is not None:
+        size = program.cluster_size
+
+    def run(first: int, count: int, options: Options) -> None:
+        if options.started is not None:
+            options.started(cluster_place(program, grid, first))
+        with plan.timed(count), failures_named(f"while kernel {program.entry.name} runs"):
+            machine = Machine(program, grid, block, first, count, block_params, memory, dynamic, options)
+            try:
+                machine.run()
+            finally:
+                machine.prints.finish()
+
+    plan = Plan(program, 1 if options.started is not None else options.jobs, total, threads, size, memory)
+    with np.errstate(all="ignore"):
+        run_all(plan, run, options)
+    program.translations.keep()
+    gemm_jit.note()
+
+
+def run_all(plan: Plan, run: Callable[[int, int, Options], None], options: Options) -> None:
+    """``run(first, count, options)`` for batches of all CTAs, by as many processes as there should be for those that are left."""
+    remaining = Remaining(0, plan.ctas, plan.program.cluster_size)
+    options = replace(options, remaining=remaining)
+    while left := remaining.end - remaining.first:
+        if (jobs := plan.processes(left)) > 1:
+            each = plan.batch(left, jobs)
+            batches = [(first, min(each, plan.ctas - first)) for first in range(remaining.first, plan.ctas, each)]
+            if run_batches(run, batches, jobs, plan.memory, options):
+                return
+            plan.most, plan.program.had_to_say = 1, True
+        run(*remaining.start(plan.size), options)
+
+
+def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
+    """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
+    x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
+    number = first // program.cluster_size
+    return number % x, number // x % y, number // (x * y)
+
+
+def batch_size(program: Program, block, dynamic: int) -> int:
+    """CTAs that run together: enough to amortise NumPy's overhead; all that fit where CTAs may wait for each other."""
+    threads = block[0] * block[1] * block[2]
+    per_cta = threads * (4 * len(program.used) + program.local_size) + program.dynamic_base + dynamic
+    if any(ins.op == "tcgen05" for ins in program.code):
+        per_cta += tensor_memory.BYTES
+    fit = max(BATCH_BYTES // max(per_cta, 1), 1)
+    if program.synchronises:
+        return fit
+    return max(min(fit, BATCH_THREADS // threads), 1)
+
+
+def parameter_block(program: Program, params) -> np.ndarray:
+    """All parameters at their offsets in one aligned byte array."""
+    if len(params) != len(program.params):
+        raise WrongLaunch(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
+    out = np.zeros(-(-program.param_size // 16) * 16 + 32, np.uint8)
+    for variable, value in zip(program.params, params):
+        if len(value) != variable.size:
+            raise WrongLaunch(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
+        out[variable.offset : variable.offset + variable.size] = np.frombuffer(value, np.uint8)
+    return out

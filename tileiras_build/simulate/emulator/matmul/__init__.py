@@ -1,0 +1,1 @@
+"""Matrix products that round as tensor cores do."""

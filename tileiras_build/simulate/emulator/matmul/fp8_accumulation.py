@@ -1,0 +1,144 @@
+"""Sums of fp8 products in a warpgroup's tensor cores, which keep 13 bits behind the point.
+
+The PTX ISA leaves the order and the rounding of the additions of a product open. The tensor cores of sm_90 are known to
+keep less of the fp8 products of ``wgmma`` than of others. An element of D = A B + C is
+
+    truncate(sum of trunc(x 2^(13 - e)) over x in {C, 32 products} 2^(e - 13))
+
+where e is the largest exponent among the terms. The exponent of a product is the sum of those of its factors (its
+significand may be 2 or more), that of zero the lowest of f32; subnormal numbers have their type's lowest. ``truncate``
+keeps 14 significant bits, that is 13 behind the leading one; an accumulator of f16 is rounded to nearest even instead.
+
+Sources: "DeepSeek-V3 Technical Report" (arXiv 2412.19437, section 3.5.2: products aligned to the largest exponent, 14 bits,
+truncated), "SageAttention2" (arXiv 2411.10958: 13 bits of fraction in the accumulator, the rest truncated), "MMA-Sim"
+(arXiv 2511.10909: the formula, compared with the hardware bit by bit). Of other instructions the last one says: ``mma.sync``
+of fp8 on sm_90 and all products of sm_100 and 120 keep 25 bits behind the point, which are all of f32; ``mma.sync`` of fp8
+on sm_89 keeps 13 as well, of 16 products at a time (not modelled).
+
+A process that has multiplied enough does the same by machine code (``fp8_accumulation_jit.py``), where all numbers are finite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numerics.small_float_formats import f32, f64
+from . import fp8_accumulation_jit, gemm_jit
+from .fp8_accumulation_jit import NO_PRODUCT
+from .matmul import in_blocks, parts
+from .operands import NUMBERS, Factor
+
+KINDS = ("e4m3", "e5m2")
+FRACTION_BITS = 13
+LOWEST = {"f32": -126, "f16": -14}  # exponents of normal numbers of the accumulator
+DIGIT = 7  # bits: more than as many ones as there are products add up to
+PAIR = 2
+MOST = 60  # stands for the exponents of infinities and NaNs, which do not matter
+_DROPPED = np.uint32((1 << 23 - FRACTION_BITS) - 1)  # the bits of a float32 that a sum does not keep
+
+
+@np.errstate(all="ignore")
+def add_products(total: np.ndarray, left: Factor, right: Factor, type_: str) -> None:
+    """Replace C (n, m, columns) by A B + C in place, for A (n or 1, m, k) and B (n or 1, columns, k).
+
+    C is float32, with numbers of ``type_``, f32 or f16. Results of f16 are not rounded to it yet.
+    """
+    if _is_for_machine_code(total, left, right):
+        rounding = fp8_accumulation_jit.Rounding(FRACTION_BITS, LOWEST[type_], type_ == "f32")
+        return fp8_accumulation_jit.add(total, _with_exponents(left), _with_exponents(right), rounding)
+    a, b = _Terms(left, -1), _Terms(right, -2)
+    for stack, rows in parts(total.shape, PAIR):
+        _add_part(total[stack, rows], a.of(stack, rows), b.of(stack, slice(None)), type_)
+
+
+def _is_for_machine_code(total: np.ndarray, left: Factor, right: Factor) -> bool:
+    """Whether ``short_sums_code`` may add these products, and whether it is worth it: all numbers are finite."""
+    stack, m, n = total.shape
+    if not total.flags.c_contiguous or n % fp8_accumulation_jit.LANES:
+        return False
+    if not gemm_jit.is_worth_it(stack * m * n * left.shape[2]):
+        return False
+    return all(np.isfinite(numbers).all() for numbers in (total, left.values, right.values))
+
+
+def _with_exponents(factor: Factor) -> tuple[np.ndarray, np.ndarray]:
+    values = factor.values.astype(f32, copy=False)
+    return values, _exponents_of(values, factor.kind)
+
+
+def _exponents_of(values: np.ndarray, kind: str) -> np.ndarray:
+    """Of float32 of a kind (int32); less than those of all products where they are zero."""
+    exponents = (values.view(np.int32) >> 23 & 255) - 127
+    np.clip(exponents, NUMBERS[kind].lowest, MOST, out=exponents)
+    return np.where(values == 0, np.int32(fp8_accumulation_jit.OF_ZERO), exponents)
+
+
+class _Terms:
+    """The numbers of a factor (n or 1, rows, k) with k in front, and digits (n or 1, rows, k) with their exponents.
+
+    Each number is the first of a ``PAIR`` along ``axis`` whose other is zero, so that matrices of one of each factor have a
+    product: a fast way to all products of a column and a row. The digit of an exponent e is 2^(e DIGIT), that of zero is 0.
+    """
+
+    def __init__(self, factor: Factor, axis: int):
+        values = factor.values.astype(f32, copy=False)
+        exponents = np.maximum(_exponents_of(values, factor.kind), NUMBERS[factor.kind].lowest)
+        digits = (exponents.astype(np.int64) * DIGIT + 1023 << 52).view(f64)
+        self.digits = digits * (values != 0)
+        values = values.transpose(2, 0, 1)
+        self.values, self.axis = np.stack([values, np.zeros_like(values)], axis=axis), axis
+
+    def of(self, stack: slice, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """(values, digits) of some rows of some matrices of the stack."""
+        some = stack if len(self.digits) > 1 else slice(1)
+        values = self.values[:, some]
+        return values[:, :, rows] if self.axis == -1 else values[..., rows], self.digits[some, rows]
+
+
+def _add_part(total: np.ndarray, left: tuple, right: tuple, type_: str) -> None:
+    """``add_products`` of factors (values, digits)."""
+    (a, a_digits), (b, b_digits) = left, right
+    of_products = np.broadcast_to(_largest(a_digits, b_digits), total.shape)
+    largest = np.maximum(of_products, _exponents(total, type_))
+    np.maximum(largest, NO_PRODUCT, out=largest)
+    alone = of_products < NO_PRODUCT
+    kept = _cut(total.copy()) if alone.any() else None
+    scale = _power_of_two(FRACTION_BITS - largest)
+    np.trunc(np.multiply(total, scale, out=total), out=total)
+    product = np.empty_like(total)
+    for first, second in zip(a, b):
+        np.matmul(first, second, out=product)
+        np.multiply(product, scale, out=product)
+        np.add(np.trunc(product, out=product), total, out=total)
+    np.multiply(total, _power_of_two(largest - FRACTION_BITS), out=total)
+    if type_ == "f32":
+        _cut(total)
+    if kept is not None:
+        np.copyto(total, kept, where=alone & ~np.isnan(total))  # zero times infinity is a NaN all the same
+    np.add(total, f32(0), out=total)  # a zero becomes positive
+
+
+def _largest(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The largest exponent of each element's products, from digits; less than ``NO_PRODUCT`` where all are zero.
+
+    The product of two digits is the digit of the sum of their exponents, and the first digit of a sum is the largest of all.
+    """
+    sums = in_blocks(a, b.swapaxes(-1, -2))
+    return ((sums.view(np.int64) >> 52) - 1023).astype(np.int32) // DIGIT
+
+
+def _exponents(old: np.ndarray, type_: str) -> np.ndarray:
+    """Those of the accumulator; of zero the lowest of f32."""
+    field = old.view(np.int32) >> 23 & 255
+    return np.where(field == 0, LOWEST["f32"], np.maximum(field - 127, LOWEST[type_]))
+
+
+def _power_of_two(exponents: np.ndarray) -> np.ndarray:
+    return (exponents + 127 << 23).view(f32)
+
+
+def _cut(values: np.ndarray) -> np.ndarray:
+    """Drop all but 14 significant bits, those of subnormal numbers at the place of the lowest normal ones."""
+    bits = values.view(np.uint32)
+    np.bitwise_and(bits, ~_DROPPED, out=bits)
+    return values

@@ -1,0 +1,1 @@
+"""Address spaces, loads and stores, tensor memory."""

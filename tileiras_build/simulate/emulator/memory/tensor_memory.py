@@ -1,0 +1,434 @@
+"""Tensor memory of a batch of CTAs, and the asynchronous operations on it (PTX ISA 9.0, section 9.7.16).
+
+Each CTA has 128 lanes x 512 columns of 32 bits, kept as (CTAs, columns, lanes): a product D^T = B A^T lands without a
+transposition, and a register of tcgen05.ld is a row of consecutive lanes.
+
+mma, cp and commit are queued where they are issued and carried out when somebody looks at an mbarrier that a later
+commit arrives at (``waits.py``): the latest moment the ISA allows, so that whatever a program forgot to wait for is visibly not
+there. Until then their columns count as being written (or read), and touching them is a fault. Columns are tracked by
+halves of 16 lanes of each 32, which is what the products of 64 rows use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import EmulatorFault
+from ..isa.smem_matrix_descriptors import CHUNK
+from ..jit.shared_memory_chunks import are_equal, gather
+from ..matmul import gemm_jit
+from ..matmul.matmul import BY_BLAS
+from ..simt.broadcasting import are_all, is_any
+from . import buffer_pool
+
+LANES, COLUMNS, GRANULE = 128, 512, 32
+POISON = np.uint32(0xFFFFFFFF)
+BYTES = LANES * COLUMNS * 4
+FREE = -1
+TOGETHER, FEW_TOGETHER = 16, 8  # operations that are carried out together: more leave the caches
+
+
+def tensor_of(machine) -> TensorMemory:
+    """The batch's tensor memory, made on first use."""
+    if machine.tensor is None:
+        machine.tensor = TensorMemory(machine)
+    return machine.tensor
+
+
+def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
+    """Raise a fault, or report a finding."""
+    found = EmulatorFault(
+        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(int(cta), int(tid)), address=address
+    )
+    if finding is None:
+        raise found
+    machine.options.findings.report(finding, found)
+
+
+def _meet(one, other, count: int) -> bool:
+    """Whether two indices of ``count`` things have one in common."""
+    mark = np.zeros(count, bool)
+    mark[one] = True
+    return is_any(mark[other])
+
+
+class Span:
+    """A run of columns of some CTAs: rows ``ctas`` (an index), ``halves`` of the lanes, columns [first, last)."""
+
+    __slots__ = ("ctas", "first", "halves", "key", "last")
+
+    def __init__(self, ctas, first: int, columns: int, halves=slice(None)):
+        self.ctas, self.first, self.last, self.halves = ctas, first, first + columns, halves
+        known = key_of(ctas)
+        # Equal for spans of the same columns of the same CTAs; None where they are not known by ``key_of``.
+        self.key: tuple | None = None if known is None else (known, *halves.indices(2)[:2], first, self.last)
+
+    def of(self, table: np.ndarray) -> np.ndarray:
+        """The part of a (CTAs, 2, columns) table."""
+        return table[self.ctas, self.halves, self.first : self.last]
+
+    def meets_columns(self, other: Span) -> bool:
+        return self.first < other.last and other.first < self.last
+
+    def overlaps(self, other: Span, ctas: int) -> bool:
+        if self.first >= other.last or other.first >= self.last:
+            return False
+        return _meet(self.halves, other.halves, 2) and _meet(self.ctas, other.ctas, ctas)
+
+    def add(self, table: np.ndarray, amount) -> None:
+        table[self.ctas, self.halves, self.first : self.last] += table.dtype.type(amount)
+
+
+class Operation:
+    """One asynchronous instruction of some CTAs. ``writes`` and ``reads`` are Spans, ``ins`` its instruction."""
+
+    ins: Any = None
+    writes: tuple = ()
+    reads: tuple = ()
+    issuers: tuple[np.ndarray, int] = (np.zeros(0, np.int64), 0)  # the CTAs, and the number of the thread in each
+    is_mark = False  # whether it does nothing but stand in the queue
+    place_key: tuple | None = None  # equal for operations of which the ISA asks the same order to what is in the queue
+
+    def run(self, tensor) -> None:
+        raise NotImplementedError
+
+    def committers(self) -> Iterable[tuple[int, int]]:
+        """Of a commit, the CTAs and numbers of the threads that execute it."""
+        return ()
+
+    def has_accumulators_of(self, other) -> bool:
+        """Whether both are products with the same accumulators and shape."""
+        return False
+
+    def joins(self, earlier) -> bool:
+        """Whether this may run together with the operation before it, see ``run_all``."""
+        return False
+
+    def run_all(self, tensor, others) -> None:
+        """Carry out this operation and those that join it."""
+        self.run(tensor)
+
+
+class Source:
+    """Chunks of the shared memory of some CTAs that an operation reads at some time from its issue to its completion.
+
+    They must hold the same bytes at both ends: data that had not arrived yet, or was overwritten too early, is a fault.
+    """
+
+    def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
+        """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
+        self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
+        self.starts = tensor_of(machine).starts_of(ctas)
+        self.chunks = np.ascontiguousarray(chunks, np.int64)
+        self.issued: np.ndarray | None = self.fetch()
+        if machine.race is not None:
+            machine.race.tensor_reads(ins, self.index, *issuers)
+
+    @property
+    def index(self) -> np.ndarray:
+        """The chunks in the batch's shared memory (CTAs, …)."""
+        return self.starts.reshape(-1, *[1] * self.chunks.ndim) + self.chunks
+
+    def fetch(self) -> np.ndarray:
+        if not gemm_jit.is_ready():
+            return np.ascontiguousarray(self.machine.shared_view(np.complex128)[self.index])
+        out = np.empty((len(self.starts), *self.chunks.shape), np.complex128)
+        gather(self.machine.shared, None, self.starts, self.chunks, out)
+        return out
+
+    def read(self) -> np.ndarray:
+        """The bytes at completion (CTAs, …, 16)."""
+        issued, self.issued = self.issued, None
+        assert issued is not None  # an operation is carried out once
+        if not (gemm_jit.is_ready() and are_equal(self.machine.shared, self.starts, self.chunks, issued)):
+            changed = (self.fetch().view(np.uint64) != issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
+            if is_any(changed):
+                why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
+                fault(self.machine, self.ins, why, self.ctas[int(np.argmax(changed))])
+        return issued[..., None].view(np.uint8)
+
+
+class TensorMemory:
+    def __init__(self, machine):
+        ctas, warps = machine.ctas, -(-machine.threads // 32)
+        self.machine, self.warps = machine, warps
+        self.cells = buffer_pool.take("tensor memory", ctas * BYTES).view(np.uint32).reshape(ctas, COLUMNS, LANES)
+        self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
+        self.allocated: set[tuple] = set()  # keys of spans that have been found so since columns were last given back
+        self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
+        self.permitted = np.ones(ctas, bool)
+        self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
+        self.writing = np.zeros((ctas, 2, COLUMNS), np.int16)  # queued operations that write
+        self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
+        self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
+        self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
+        # Which warps have something in these tables, if any has.
+        self.marked = {id(table): np.zeros((ctas, warps), bool) for table in (self.loading, self.storing)}
+        self.are_marked = dict.fromkeys(self.marked, False)
+        # What is not in these tables yet: a wait often takes it back at once.
+        self.notes: dict[int, list[tuple[np.ndarray, np.ndarray, Span]]] = {number: [] for number in self.marked}
+        self.apart: dict[tuple[int, ...], tuple] = {}  # see ``are_apart``
+        self.uses: dict[tuple, int] = {}  # how many queued operations use a span, by the table and its key
+        self.known: dict[bytes, tuple[slice | np.ndarray, np.ndarray]] = {}  # of CTAs, see ``of_ctas``
+        self.queue: list[Operation] = []
+        self.issued = 0  # operations so far, the last of which are the queue
+        self.ordered: dict[
+            tuple, int
+        ] = {}  # by ``place_key``: how many had been issued at the last look at their order
+        self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
+
+    def rows_of(self, ctas: np.ndarray) -> slice | np.ndarray:
+        """As the function of this name; the same CTAs issue again and again."""
+        return self.of_ctas(ctas)[0]
+
+    def starts_of(self, ctas: np.ndarray) -> np.ndarray:
+        """The first chunks of shared memory of some CTAs in the batch's."""
+        return self.of_ctas(ctas)[1]
+
+    def of_ctas(self, ctas: np.ndarray) -> tuple[slice | np.ndarray, np.ndarray]:
+        key = ctas.tobytes()
+        if (found := self.known.get(key)) is None:
+            starts = np.asarray(ctas, np.int64) * (self.machine.shared_size // CHUNK)
+            found = self.known[key] = rows_of(ctas), starts
+        return found
+
+    # -- allocation ----------------------------------------------------------------------------------
+    def fit(self, ctas, columns: int) -> int:
+        """The first column where ``columns`` are free in every one of ``ctas``, else FREE."""
+        free = (self.owner[ctas] == FREE).all(axis=0).reshape(-1, GRANULE).all(axis=1)
+        need = columns // GRANULE
+        for start in range(len(free) - need + 1):
+            if are_all(free[start : start + need]):
+                return start * GRANULE
+        return FREE
+
+    def take(self, cta: int, start: int, columns: int) -> None:
+        self.owner[cta, start : start + columns] = start
+        self.cells[cta, start : start + columns] = POISON
+
+    def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
+        """Faults of a number of columns, common to alloc and dealloc."""
+        if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
+            fault(self.machine, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
+
+    def release(self, ins, cta: int, tid: int, start: int, columns: int) -> None:
+        self.check_count(ins, cta, tid, columns)
+        held = np.flatnonzero(self.owner[cta] == start)
+        if start >= COLUMNS or len(held) != columns or held[0] != start:
+            fault(self.machine, ins, f"no allocation of {columns} columns starts at this address", cta, tid, start)
+        span = Span(cta, start, columns)
+        if self.queue and (is_any(span.of(self.writing)) or is_any(span.of(self.reading))):
+            fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
+        for table in (self.loading, self.storing):
+            self.enter(table)
+        if self.are_marked[id(self.loading)] and is_any(self.loading[cta, :, :, start : start + columns]):
+            why = "a tcgen05.ld of these columns has not been waited for"
+            fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
+        if self.are_marked[id(self.storing)] and is_any(self.storing[cta, :, :, start : start + columns]):
+            fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
+        self.owner[cta, start : start + columns] = FREE
+        self.allocated.clear()
+
+    def finish(self) -> None:
+        """At the end of the batch: everything must have been given back."""
+        for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
+            count = int((self.owner[cta] != FREE).sum())
+            fault(self.machine, self.sources[cta], f"{count} columns of tensor memory are still allocated at exit", cta)
+        buffer_pool.give("tensor memory", self.cells)
+
+    # -- checks --------------------------------------------------------------------------------------
+    def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
+        """``ctas`` are the CTAs of the span, as numbers, or None: of a span that comes again."""
+        if (key := span.key if ctas is None else None) in self.allocated:
+            return
+        inside = span.first >= 0 and span.last <= COLUMNS
+        if inside and are_all(self.owner[span.ctas, span.first : span.last] != FREE):
+            if key is not None:
+                self.allocated.add(key)
+            return
+        ctas, bad = self.numbers(span) if ctas is None else ctas, 0
+        if inside:
+            held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
+            bad = int(np.argmin(held.all(axis=1)))
+        columns = f"columns {span.first} to {span.last - 1}"
+        fault(self.machine, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
+
+    def mark(self, table: np.ndarray, ctas, warps, span: Span) -> None:
+        """Warps access columns, and have not waited."""
+        self.notes[id(table)].append((ctas, warps, span))
+
+    def are_apart(self, some: tuple[np.ndarray, np.ndarray], others: tuple[np.ndarray, np.ndarray]) -> bool:
+        """Whether no warp (CTAs, warps) is among both."""
+        key = id(some[0]), id(some[1]), id(others[0]), id(others[1])
+        if (found := self.apart.get(key)) is None:
+            one, other = (set(zip(*(part.tolist() for part in warps))) for warps in (some, others))
+            found = self.apart[key] = (
+                one.isdisjoint(other),
+                some,
+                others,
+            )  # kept, so that nothing else gets their identities
+        return found[0]
+
+    def enter(self, table: np.ndarray) -> None:
+        """Let a table have all that has been noted."""
+        notes = self.notes[id(table)]
+        for note in notes:
+            self._enter(table, *note)
+        notes.clear()
+
+    def _enter(self, table: np.ndarray, ctas, warps, span: Span) -> None:
+        table[ctas, warps, span.halves, span.first : span.last] = True
+        self.marked[id(table)][ctas, warps] = self.are_marked[id(table)] = True
+
+    def waited(self, table: np.ndarray, ctas, warps) -> None:
+        """Warps have waited for their accesses."""
+        if notes := self.notes[id(table)]:
+            notes[:] = [note for note in notes if note[0] is not ctas or note[1] is not warps]
+            if not all(self.are_apart((ctas, warps), note[:2]) for note in notes):
+                self.enter(table)
+        if self.are_marked[id(table)]:
+            marked = self.marked[id(table)]
+            table[ctas, warps] = marked[ctas, warps] = False
+            self.are_marked[id(table)] = is_any(marked)
+
+    def numbers(self, span: Span) -> np.ndarray:
+        """The CTAs of a span."""
+        return np.arange(self.machine.ctas)[span.ctas]
+
+    def require_quiet(self, ins, span: Span, ctas, table, why: str) -> None:
+        """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table; ``ctas`` as above."""
+        if (notes := self.notes.get(id(table))) and any(note[2].meets_columns(span) for note in notes):
+            self.enter(table)
+        if not self.are_marked.get(id(table), True):
+            return
+        at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
+        found = table[(*at, slice(span.first, span.last))]
+        if is_any(found):
+            rows = np.atleast_1d(np.asarray(self.numbers(span) if ctas is None else ctas))
+            busy = found.reshape(len(rows), -1).any(axis=1)
+            finding = "load-not-waited" if table is self.loading else None
+            fault(self.machine, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
+
+    # -- the queue -----------------------------------------------------------------------------------
+    def issue(self, operation: Operation) -> None:
+        for span in operation.writes:
+            self.use(self.writing, span, 1)
+        for span in operation.reads:
+            self.use(self.reading, span, 1)
+        self.queue.append(operation)
+        self.issued += 1
+
+    def unordered(self, operation: Operation) -> list[Operation]:
+        """The operations in the queue whose order to this one is to be looked at, now and no more."""
+        key = operation.place_key
+        if key is None:
+            return self.queue
+        since, self.ordered[key] = self.issued - self.ordered.get(key, 0), self.issued
+        return self.queue[max(len(self.queue) - since, 0) :]
+
+    def reach(self, commits: Sequence[Operation]) -> None:
+        """Somebody looks at mbarriers of commits: carry out all that leads to them, if that is still to be done."""
+        wanted = set(map(id, commits))
+        for i in reversed(range(len(self.queue))):
+            if id(self.queue[i]) in wanted:
+                return self.carry_out(self.bring_forward(i + 1, wanted))
+
+    def bring_forward(self, count: int, wanted: set[int]) -> int:
+        """Put those of the first ``count`` operations ahead that lead to one of the commits ``wanted``; how many they are.
+
+        A commit waits for what its own thread has issued (9.7.16.12.1), and so for what that comes behind in a pipeline.
+        """
+        leading: list[Operation] = []
+        others: list[Operation] = []
+        threads: dict[int, set[int]] = {}  # number of a thread -> the CTAs where it commits
+        for operation in reversed(self.queue[:count]):
+            if id(operation) in wanted:
+                for cta, tid in operation.committers():
+                    threads.setdefault(tid, set()).add(cta)
+            leads = _is_of(operation, threads) or any(self.is_ahead_of(operation, other) for other in leading)
+            (leading if leads else others).append(operation)
+        while others and others[-1].is_mark:  # nothing of what it waits for is left
+            others.pop()
+        self.queue[:count] = [*reversed(leading), *reversed(others)]
+        return len(leading)
+
+    def is_ahead_of(self, operation: Operation, later: Operation) -> bool:
+        """Whether an operation of another thread writes what a later one uses, or uses what that writes: it is done before."""
+        ctas = self.machine.ctas
+        pairs = [(operation.writes, later.writes + later.reads), (operation.reads, later.writes)]
+        return any(one.overlaps(other, ctas) for mine, theirs in pairs for one in mine for other in theirs)
+
+    def carry_out(self, count: int) -> None:
+        """The first ``count`` operations, those that can together; nobody sees what is between two of them, but in the sums of
+        the BLAS, which depend on the sizes of matrices."""
+        is_apart = self.machine.options.sums == BY_BLAS
+        most = FEW_TOGETHER if is_apart else TOGETHER
+        done, self.queue = self.queue[:count], self.queue[count:]
+        some: list[Operation] = []
+        for operation in done:
+            if operation.is_mark and not is_apart:
+                continue
+            if some and not (len(some) < most and operation.joins(some[-1])):
+                self.finish_some(some)
+                some = []
+            some.append(operation)
+        self.finish_some(some)
+
+    def finish_some(self, some: list[Operation]) -> None:
+        """Carry out operations that join each other."""
+        if some:
+            some[0].run_all(self, some[1:])
+        for operation in some:
+            self.complete(operation)
+
+    def complete(self, operation: Operation) -> None:
+        for span in operation.writes:
+            self.use(self.writing, span, -1)
+        for span in operation.reads:
+            self.use(self.reading, span, -1)
+
+    def use(self, table: np.ndarray, span: Span, more: int) -> None:
+        """Count one operation more, or less, that writes or reads a span: a table counts the same span once."""
+        if span.key is None:
+            return span.add(table, more)
+        key = id(table), span.key
+        before = self.uses.get(key, 0)
+        self.uses[key] = after = before + more
+        if not (before and after):
+            span.add(table, more)
+
+
+def _is_of(operation: Operation, threads: dict[int, set[int]]) -> bool:
+    """Whether one of these threads (number -> CTAs) has issued an operation."""
+    ctas, tid = operation.issuers
+    return tid in threads and not threads[tid].isdisjoint(ctas.tolist())
+
+
+# -- CTA pairs ---------------------------------------------------------------------------------------
+def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
+    clusters = machine.clusters
+    if clusters.size % 2:
+        fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
+    rank = clusters.rank(ctas)
+    even, odd = clusters.of_rank(ctas, rank & ~1), clusters.of_rank(ctas, rank | 1)
+    if not are_all(clusters.alive(even) & clusters.alive(odd)):
+        fault(machine, ins, "the peer CTA has exited", ctas[0])
+    return even, odd
+
+
+def key_of(rows) -> object:
+    """What ``rows_of`` gives, as a key; None of other indices."""
+    if isinstance(rows, slice):
+        return rows.start, rows.stop
+    return rows.tobytes() if isinstance(rows, np.ndarray) else None
+
+
+def rows_of(ctas: np.ndarray):
+    """CTA numbers as an index: a slice where they follow each other, which makes views instead of copies."""
+    if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and are_all(ctas[1:] > ctas[:-1]):
+        return slice(int(ctas[0]), int(ctas[-1]) + 1)
+    return ctas

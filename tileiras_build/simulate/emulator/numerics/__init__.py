@@ -1,0 +1,1 @@
+"""Arithmetic of floats and integers as PTX defines it."""

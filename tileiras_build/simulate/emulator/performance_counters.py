@@ -1,0 +1,111 @@
+"""What a launch did, counted: instructions by kind, bytes, requests and sectors of global memory, work of tensor cores.
+
+An instruction counts once for each thread that comes to it, whether its predicate holds or not; of a tensor core, and of a
+bulk copy, once for each warp, warpgroup or thread that issues it. A *request* is one instruction of one warp on global memory,
+a *sector* one of the 32-byte pieces that a request touches (CUDA C++ Best Practices Guide, "Coalesced Access to Global
+Memory"): n threads that read neighbouring words need n / 8 of them, scattered ones n.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .simt.broadcasting import distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .memory.address_space import Counters
+    from .ptx.ast import Instruction
+
+SECTOR = 32  # bytes
+TENSOR, MEMORY, FLOATS, INTEGERS, CONTROL, WAITS, MOVES = KINDS = (
+    "tensor cores", "memory", "floating point", "integer and logic", "control flow", "synchronization", "moves and conversions",
+)  # fmt: skip
+_OF_OPERATION = {
+    **dict.fromkeys(("mma", "wgmma", "tcgen05"), TENSOR),
+    **dict.fromkeys(("ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "prefetch", "prefetchu"), MEMORY),
+    **dict.fromkeys(("bra", "brx", "call", "ret", "exit", "trap", "brkpt"), CONTROL),
+    **dict.fromkeys(
+        ("bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep", "setmaxnreg", "elect"), WAITS
+    ),
+    **dict.fromkeys(("mov", "cvt", "cvta", "prmt", "shfl", "movmatrix", "mapa", "selp"), MOVES),
+    **dict.fromkeys(("ex2", "lg2", "sin", "cos", "tanh", "rsqrt", "testp", "copysign"), FLOATS),
+}  # fmt: skip
+_FLOAT = re.compile(r"^(f16|f32|f64|bf16)(x2)?$")
+_SHAPE = re.compile(r"^m(\d+)n(\d+)k(\d+)$")
+_THREADS = {"mma": 32, "wgmma": 128, "tcgen05": 1}
+
+
+def kind_of(ins: Instruction) -> str:
+    """One of KINDS."""
+    found = _OF_OPERATION.get(ins.op)
+    if found is not None:
+        return found
+    return FLOATS if any(map(_FLOAT.match, ins.mods)) else INTEGERS
+
+
+def tensor_operations(ins: Instruction) -> int:
+    """Floating-point or integer operations (two for each multiply-add) of one issue of a product whose shape its name says;
+    tcgen05.mma, which has it in a register, counts them when it is issued."""
+    shape = next((match for mod in ins.mods if (match := _SHAPE.match(mod))), None)
+    if ins.op not in ("mma", "wgmma") or shape is None:
+        return 0
+    m, n, k = map(int, shape.groups())
+    return 2 * m * n * k
+
+
+def summed(code: Iterable[Instruction]) -> tuple[Counter[str], float]:
+    """(instructions by kind, tensor operations) of one thread that runs through ``code``."""
+    kinds: Counter[str] = Counter()
+    operations = 0.0
+    for ins in code:
+        if not ins.op.startswith("_"):
+            kinds[kind_of(ins)] += 1
+        operations += tensor_operations(ins) / _THREADS.get(ins.op, 1)
+    return kinds, operations
+
+
+def count_run(counters: Counters, code: Iterable[Instruction], key: tuple, threads: int) -> None:
+    """``threads`` threads ran through ``code``, which ``key`` stands for."""
+    found = _summaries.get(key)
+    if found is None:
+        found = _summaries[key] = summed(code)
+    kinds, operations = found
+    for kind, number in kinds.items():
+        counters.instructions[kind] = counters.instructions.get(kind, 0) + number * threads
+    counters.tensor_operations += round(operations * threads)
+
+
+_summaries: dict[tuple, tuple[Counter[str], float]] = {}
+
+
+def count_global(counters: Counters, warps: np.ndarray, start: np.ndarray, size: int, writes: bool) -> None:
+    """Threads of ``warps`` (n) access ``size`` bytes from byte addresses ``start`` (n) with one instruction."""
+    if not len(start):
+        return
+    first, last = start // SECTOR, (start + (size - 1)) // SECTOR
+    rows = [np.stack((warps, first + step)) for step in range(int((last - first).max()) + 1)]
+    rows = [row[:, row[1] <= last] for row in rows]
+    counters.requests += len(distinct(warps))
+    counters.sectors += np.unique(np.concatenate(rows, axis=1), axis=1).shape[1]
+    _add_bytes(counters, size * len(start), writes)
+
+
+def count_bulk(counters: Counters | None, copies: int, size: int, writes: bool) -> None:
+    """Bulk copies move ``size`` bytes of global memory in all."""
+    if counters is None:
+        return
+    counters.bulk_copies += copies
+    _add_bytes(counters, size, writes)
+
+
+def _add_bytes(counters: Counters, size: int, writes: bool) -> None:
+    if writes:
+        counters.global_written += size
+    else:
+        counters.global_read += size

@@ -1,0 +1,120 @@
+"""Whether instructions have modifiers and operands that ``ptx/instruction_forms.py`` has a row for; looked at before anything reads them.
+
+An instruction is compared as text: its modifiers, and the shape of each operand in a letter or so. What has been found of one
+such text holds for every instruction of it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+from ..errors import UnsupportedInstruction
+from .ast import (
+    SINK,
+    Address,
+    Arguments,
+    Immediate,
+    Instruction,
+    Name,
+    Negated,
+    Pair,
+    Register,
+    Special,
+    Variable,
+    Vector,
+)
+from .instruction_forms import FORMS, OPERANDS, TYPES
+
+_ANY = r"(?:(?!(?:block_scale|sp|red|bulk|tensor|multicast::cluster)\.)[A-Za-z0-9_:]+\.)*"  # modifiers that no other row takes
+_BITS = {1: "p", 128: "Q"}  # of registers that take part in nothing else
+_NAMED = re.compile(r"<(\w+)>")
+
+
+def check(ins: Instruction) -> None:
+    """Raise UnsupportedInstruction where no row takes an instruction."""
+    modifiers = "".join(f"{word}." for word in ins.mods)
+    what = _what_is_wrong(ins.op, modifiers, tuple(map(shape, ins.args)))
+    if what is None:
+        return
+    raise UnsupportedInstruction(f"line {ins.line}: {what}: {ins.text}")
+
+
+def shape(operand: object) -> str:
+    """An operand in letters: p, r or Q a register, i or f a number, s a special register, n a name, ``_`` nothing."""
+    if isinstance(operand, Register):
+        return _BITS.get(operand.bits, "r")
+    return _SHAPES[type(operand)](operand)
+
+
+def _of_address(operand: Address) -> str:
+    extra = "".join(f":{shape(part)}" for part in operand.extra)
+    return f"[{shape(operand.base)}{extra}]"
+
+
+_SHAPES = {
+    Immediate: lambda operand: "i" if operand.type == "int" else "f",
+    Special: lambda operand: "s",
+    Name: lambda operand: "n",
+    Variable: lambda operand: "n",
+    type(SINK): lambda operand: "_",
+    Negated: lambda operand: f"!{shape(operand.operand)}",
+    Pair: lambda operand: f"{shape(operand.first)}|{shape(operand.second)}",
+    Vector: lambda operand: "".join(map(shape, operand.items)).join("{}" if len(operand.items) != 1 else ("", "")),
+    Arguments: lambda operand: "(" + ",".join(map(shape, operand.items)) + ")",
+    Address: _of_address,
+}
+
+
+@lru_cache(maxsize=4096)
+def _what_is_wrong(op: str, modifiers: str, shapes: tuple[str, ...]) -> str | None:
+    rows = _rows().get(op)
+    if rows is None:
+        return f"the emulator has no instruction {op!r}"
+    possible = [operands for words, operands in rows if words.fullmatch(modifiers)]
+    if not possible:
+        return f"the emulator has no form .{modifiers[:-1]} of {op}" if modifiers else f"the type of {op} is missing"
+    text = "".join(f" {one}" for one in shapes)
+    if any(_pattern(operands).fullmatch(text) for operands in possible):
+        return None
+    return f"the operands of {op} are {' or '.join(dict.fromkeys(map(_in_words, possible)))}"
+
+
+@cache
+def _rows() -> dict[str, list[tuple[re.Pattern[str], str]]]:
+    """Opcode -> its forms: the pattern of the modifiers, the operands."""
+    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    for opcodes, forms in FORMS.items():
+        rows = [(_modifiers(words), operands.strip()) for words, _, operands in (_split(form) for form in forms)]
+        found.update(dict.fromkeys(opcodes.split(), rows))
+    return found
+
+
+def _split(form: str) -> tuple[str, str, str]:
+    """Modifiers and operands: at the last colon that is none of a modifier's."""
+    at = re.search(r"(?<!:):(?!:)", form).start()
+    return form[:at], ":", form[at + 1 :]
+
+
+def _modifiers(text: str) -> re.Pattern[str]:
+    return re.compile("".join(_group(group.strip()) for group in text.split("/")))
+
+
+def _group(text: str) -> str:
+    if text in ("", "..."):
+        return _ANY if text else ""
+    how = text[0] if text[0] in "?*" else ""
+    words = _NAMED.sub(lambda found: TYPES[found[1]], text[len(how) :]).split()
+    return f"(?:(?:{'|'.join(map(re.escape, words))})\\.){how}"
+
+
+@cache
+def _pattern(operands: str) -> re.Pattern[str]:
+    letters = operands.split()
+    parts = [f"(?: (?:{OPERANDS[letter[0]][0]})){letter[1:]}" for letter in letters]
+    return re.compile("".join(parts))
+
+
+def _in_words(operands: str) -> str:
+    words = [f"{'perhaps ' * ('?' in letter)}{OPERANDS[letter[0]][1]}" for letter in operands.split()]
+    return ", ".join(words) or "no operands"

@@ -1,0 +1,121 @@
+"""Observers of memory accesses: copies on their way (``flight.py``), the race check (``races.py``), bank-conflict counters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..memory.address_space import Region
+from ..performance_counters import count_global
+from ..simt.active_threads import flat_threads
+from ..simt.broadcasting import distinct
+from .async_copy_hazards import Flight
+from .racecheck_between_ctas import applies
+from .racecheck_global_memory import STRONG, GlobalRaces
+from .racecheck_shared_memory import Races
+
+UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
+
+
+def flight_of(machine) -> Flight:
+    """The batch's marks of copies on their way, made (and looked at from then on) when the first one is issued."""
+    if machine.flight is None:
+        machine.flight = Flight(machine)
+        if machine.watch is None:
+            machine.watch = Watch(machine, False, None)
+    return machine.flight
+
+
+class Watch:
+    """Called for every access of one batch. ``races`` and ``counters`` switch the optional observers."""
+
+    def __init__(self, machine, races: bool, counters):
+        self.machine, self.counters = machine, counters
+        self.races = Races(machine) if races else None
+        self.global_races = GlobalRaces(self.races) if self.races is not None and applies(machine.program) else None
+        self.idle = not races and counters is None
+
+    def __call__(self, site, group, pieces, writes: bool, selection, values=None):
+        machine = self.machine
+        for place, inside in pieces:
+            if place.view != machine.shared_view:
+                if place.bias is None:
+                    self.see_global(site, group, place, inside, selection, writes, values)
+                continue
+            if machine.flight is not None and site.ins.op != "cp":
+                machine.flight.check(site, group, place, inside, writes, selection)
+            if self.idle:
+                continue
+            start = place.offset.astype(np.int64) if place.bias is None else place.offset.astype(np.int64) + place.bias
+            threads = (
+                group.cta * 0 + group.tid
+                if selection is None
+                else np.broadcast_to(group.tid, group.shape)[selection.rows, selection.columns]
+            )
+            if inside is not None:
+                threads = np.broadcast_to(threads, inside.shape)[inside]
+            shape = np.broadcast_shapes(np.shape(start), threads.shape)
+            start, threads = np.broadcast_to(start, shape).reshape(-1), np.broadcast_to(threads, shape).reshape(-1)
+            if self.counters is not None:
+                self.count(site, start, threads, writes)
+            if self.races is not None and site.ins.op not in UNORDERED:
+                flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
+                flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
+                data = None if values is None or inside is not None else self.bytes_of(values, shape)
+                self.races.access(site, start, np.broadcast_to(flat, shape).reshape(-1), writes, data)
+
+    @staticmethod
+    def bytes_of(values, shape):
+        columns = [np.ascontiguousarray(np.broadcast_to(v, shape).reshape(-1))[:, None].view(np.uint8) for v in values]
+        return np.concatenate(columns, axis=1)
+
+    # -- global memory -------------------------------------------------------------------------------
+    def see_global(
+        self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
+    ) -> None:
+        """An access of global memory: counted, looked at for races of threads and of CTAs, and for reads of what nobody has
+        written; local memory and parameters are none."""
+        options = self.machine.options
+        region, races = getattr(place.view, "__self__", None), None if atomic else options.block_races
+        unwritten = None if writes and not atomic else options.unwritten
+        if not isinstance(region, Region) or region is self.machine.params:
+            return
+        threads = None if atomic or not STRONG.isdisjoint(site.ins.mods) else self.global_races
+        if self.counters is None and races is None and unwritten is None and threads is None:
+            return
+        flat = group.cta * self.machine.threads + group.tid if selection is None else flat_threads(group, selection)
+        shape = flat.shape
+        flat = (flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]).reshape(-1)
+        offset = np.asarray(place.offset, np.int64) + (region.base - region.pad)
+        start = np.broadcast_to(offset, shape if inside is None else flat.shape).reshape(-1)
+        if self.counters is not None:
+            cta, tid = np.divmod(flat, self.machine.threads)
+            warps = -(-self.machine.threads // 32)
+            count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
+        if unwritten is not None:
+            unwritten.access(self.machine, site.ins, np.broadcast_to(flat, start.shape), start, site.bytes)
+        if races is None and threads is None:
+            return
+        data = None if values is None or inside is not None else self.bytes_of(values, shape)
+        if threads is not None:
+            threads.access(site, region, np.broadcast_to(flat, start.shape), start, writes, data)
+        if races is not None:
+            races.access(self.machine, site.ins, region, flat, start, site.bytes, writes, data)
+
+    # -- bank conflicts ------------------------------------------------------------------------------
+    def count(self, site, start, threads, writes: bool):
+        """Extra wavefronts: per phase (32, 16 or 8 lanes by width), the most distinct words in one bank, minus one."""
+        key = (site.ins.line, site.ins.text)
+        machine = self.machine
+        name = "shared_written" if writes else "shared_read"
+        setattr(self.counters, name, getattr(self.counters, name) + site.bytes * len(start))
+        cta, offset = np.divmod(start, machine.shared_size)
+        lanes = {8: 16, 16: 8}.get(site.bytes, 32)
+        phase = (cta * machine.threads + threads) // lanes
+        words = (offset[:, None] + np.arange(0, max(site.bytes, 4), 4)) >> 2
+        pair = distinct(np.repeat(phase, words.shape[1]) * (1 << 32) + words.reshape(-1))
+        bank = (pair >> 32) * 32 + (pair & 31)
+        unique, number = np.unique(bank, return_counts=True)
+        worst = np.zeros(int(unique.max() >> 5) + 1, np.int64)
+        np.maximum.at(worst, unique >> 5, number)
+        self.counters.bank_conflicts[key] = self.counters.bank_conflicts.get(key, 0) + int((worst[worst > 0] - 1).sum())
+        self.counters.accesses[key] = self.counters.accesses.get(key, 0) + int((worst > 0).sum())

@@ -1,0 +1,118 @@
+"""The race check of global memory: bytes that two CTAs access, one of which writes, with nothing to order them.
+
+CTAs of one launch run in any order, so that no byte that one writes may be read or written by another, except by atomic
+operations or by writing what is there already. Of each byte the last CTA to write it is kept, and which one has read it. CTAs
+that order themselves (by atomics, or loads that acquire) are not judged: ``applies`` says of which kernels that is true.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import BLOCK_RACE, EmulatorFault
+
+if TYPE_CHECKING:
+    from ..memory.address_space import Region
+    from ..ptx.ast import Instruction
+    from ..ptx.program import Program
+    from ..simt.cta_batch import Machine
+
+NOBODY, MANY = -1, -2
+ORDERING = {"acquire", "volatile", "relaxed"}
+
+
+def applies(program: Program) -> bool:
+    """Whether a kernel's CTAs have no way to order their accesses by what lies in global memory."""
+    return not any(_orders(ins) for ins in program.code)
+
+
+def _orders(ins: Instruction) -> bool:
+    if any(mod.startswith("shared") for mod in ins.mods):  # which other CTAs do not see, or only over barriers
+        return False
+    return ins.op in ("atom", "red") or (ins.op == "ld" and not ORDERING.isdisjoint(ins.mods))
+
+
+class BlockRaces:
+    """Of one launch, all of whose CTAs run in one process."""
+
+    def __init__(self) -> None:
+        self._regions: dict[int, _Marks] = {}
+
+    def access(
+        self,
+        machine: Machine,
+        ins: Instruction,
+        region: Region,
+        flat: np.ndarray,
+        start: np.ndarray,
+        size: int,
+        writes: bool,
+        data: np.ndarray | None = None,
+    ) -> None:
+        """Threads ``flat`` (n) of the batch access ``size`` bytes from byte addresses ``start`` (n); ``data`` (n, size) is what
+        they write. Raises EmulatorFault for the first byte that races."""
+        marks = self._regions.get(region.base)
+        if marks is None or len(marks.writer) != region.size:
+            marks = self._regions[region.base] = _Marks(region.size)
+        index = start[:, None] - region.base + np.arange(size)
+        cta = np.broadcast_to((machine.first + flat // machine.threads)[:, None], index.shape)
+        bad = marks.clash(index, cta, writes)
+        if writes and data is not None and bad.any():
+            bad &= region.bytes()[index] != data
+        other = marks.other(index, cta, writes)
+        if not bad.any():
+            bad = marks.note(index, cta, writes, data)
+            other = marks.writer[index]
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            self._report(machine, ins, int(flat[row]), int(start[row]), size, writes, int(other[row, column]))
+
+    @staticmethod
+    def _report(
+        machine: Machine, ins: Instruction, flat: int, address: int, size: int, writes: bool, other: int
+    ) -> None:
+        who = "another block" if other == MANY else f"block {machine.clusters.coordinates(other - machine.first)}"
+        raise EmulatorFault(
+            f"{who} accesses it as well in this launch, and nothing orders the two",
+            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(flat, machine.threads)),
+            address=address, kind=BLOCK_RACE, size=size, writes=writes,
+        )  # fmt: skip
+
+
+class _Marks:
+    """Of each byte of a region: the CTA that wrote it last, the one that has read it, and what was written."""
+
+    def __init__(self, size: int):
+        self.writer, self.reader = np.full(size, NOBODY, np.int32), np.full(size, NOBODY, np.int32)
+        self.image = np.zeros(size, np.uint8)
+
+    def clash(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
+        """Which bytes another CTA has written, or read where these are written."""
+        writer = self.writer[index]
+        bad = (writer != NOBODY) & (writer != cta)
+        if writes:
+            reader = self.reader[index]
+            bad |= (reader != NOBODY) & (reader != cta)
+        return bad
+
+    def other(self, index: np.ndarray, cta: np.ndarray, writes: bool) -> np.ndarray:
+        """The other CTA of a byte that clashes."""
+        writer = self.writer[index]
+        return np.where((writer != NOBODY) & (writer != cta), writer, self.reader[index])
+
+    def note(self, index: np.ndarray, cta: np.ndarray, writes: bool, data: np.ndarray | None) -> np.ndarray:
+        """Note an access; which bytes several CTAs write with this one instruction, and not the same."""
+        if not writes:
+            reader = self.reader[index]
+            self.reader[index] = np.where((reader == NOBODY) | (reader == cta), cta, MANY)
+            several = self.reader[index] != cta
+            self.reader[index[several]] = MANY
+            return np.zeros(index.shape, bool)
+        self.writer[index] = cta
+        twice = self.writer[index] != cta
+        if data is not None:
+            self.image[index] = data
+            twice &= self.image[index] != data
+        return twice

@@ -1,0 +1,129 @@
+"""The race check of global memory within CTAs and clusters: two accesses of their threads, one of them a write, that nothing orders.
+
+The clocks are those of shared memory (``vector_clocks.py``), and so are the rules (PTX ISA 9.0, 8.7.1). Seen are ordinary accesses, not
+those of the async proxy; of each byte the last write and every warp's last read, whichever CTA of the batch they are of: where
+another cluster has been at a byte since, that is for ``racecheck_between_ctas.py`` to say. Kernels that may order threads by what lies in
+global memory are not judged (``block_races.applies``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import THREAD_RACE, EmulatorFault
+from ..simt.broadcasting import distinct
+from .shadow_memory import CHUNK, Shadow
+from .vector_clocks import ORDER
+
+if TYPE_CHECKING:
+    from ..memory.address_space import Region
+    from .racecheck_shared_memory import Races
+
+_LANES = 64  # who accesses is (CTA * agents + agent) * 64 + lane
+STRONG = {"volatile", "relaxed", "acquire", "release", "mmio"}  # accesses that do not race with each other
+
+
+class GlobalRaces:
+    """Of one batch of CTAs."""
+
+    def __init__(self, races: Races):
+        self.races, self.machine = races, races.machine
+        self.shadows: dict[int, Shadow] = {}
+
+    def access(self, site, region: Region, flat: np.ndarray, start: np.ndarray, writes: bool, data) -> None:
+        """Threads ``flat`` (n) access ``site.bytes`` bytes from addresses ``start`` (n); ``data`` (n, bytes) is what they write."""
+        shadow = self._shadow(region)
+        self.index = shadow.of_spans(start - region.origin, site.bytes)
+        cta, tid = np.divmod(flat[:, None], self.machine.threads)
+        warp, self.lane = np.divmod(tid, 32)
+        self.me = cta * self.races.agents + self.races.first_agent[cta] + warp
+        self.now, self.known = self.races.clock(cta, warp), self.races.known[cta[:, 0], warp[:, 0], ORDER]
+        self.site, self.region, self.flat, self.start = site, region, flat, start
+        self.data: np.ndarray | None = data if writes else None
+        last = shadow.writer.take(self.index)
+        self._look(last, shadow.write_clock.take(self.index), shadow.write_site, "wrote", writes)
+        if not writes:
+            return self._note_read(shadow)
+        for clocks, readers in shadow.readers.values():
+            self._look(readers.take(self.index), clocks.take(self.index), shadow.read_site, "read", True)
+        self._note_write(shadow)
+
+    def _shadow(self, region: Region) -> Shadow:
+        found = self.shadows.get(region.base)
+        if found is None:
+            size = -(-region.end // CHUNK) * CHUNK
+            found = self.shadows[region.base] = Shadow(size, who=np.int64)
+        return found
+
+    def _look(self, last, when, sites, did: str, writes: bool) -> None:
+        """Whether granules were accessed before by a thread of the same cluster whose access is not known."""
+        if not when.any():
+            return
+        whose, lane = np.divmod(last, _LANES)
+        size = self.races.clusters.size * self.races.agents
+        near = (when > 0) & (whose // size == self.me // size)
+        if not near.any():
+            return
+        agent = np.where(near, whose % self.races.agents, 0)
+        bad = near & (when > np.take_along_axis(self.known, agent, axis=1))
+        bad |= near & (whose == self.me) & (when == self.now) & (lane != self.lane)
+        if bad.any():
+            self._settle(bad, last, sites, did, "write" if writes else "read")
+
+    def _settle(self, bad, last, sites, did: str, what: str) -> None:
+        """Fault for the first bad byte, unless a write puts there what is there already."""
+        grain = self.site.bytes // self.index.shape[1]
+        bytes_ = np.repeat(bad, grain, axis=1)
+        if self.data is not None:
+            offset = (self.start - self.region.origin)[:, None] + np.arange(self.site.bytes)
+            bytes_ &= self.region.view(np.uint8)[offset] != self.data
+        if not bytes_.any():
+            return
+        row, column = (int(at) for at in np.argwhere(bytes_)[0])
+        granule = int(self.index[row, column // grain])
+        self._report(
+            row, int(self.start[row]) + column, int(last[row, column // grain]), int(sites[granule]), did, what
+        )
+
+    def _report(self, row: int, address: int, last: int, number: int, did: str, what: str) -> None:
+        machine, races = self.machine, self.races
+        other, ins = races.sites[number].ins, self.site.ins
+        cta, agent = divmod(last // _LANES, races.agents)
+        thread = machine.thread_name(cta, agent % races.roles * 32 + last % _LANES % 32)[1]
+        raise EmulatorFault(
+            f"race on global memory: tid {thread} {did} it at line {other.line} ({other.text}) with no barrier before this {what}",
+            instruction=ins.text, line=ins.line, thread=machine.thread_name(*divmod(int(self.flat[row]), machine.threads)),
+            address=address, kind=THREAD_RACE, size=self.site.bytes, writes=what == "write",
+        )  # fmt: skip
+
+    def _note_read(self, shadow: Shadow) -> None:
+        shadow.read_site[self.index] = self.races.number(self.site)
+        role = self.me % self.races.agents
+        for agent in distinct(role).tolist():
+            rows = (role == agent)[:, 0]
+            clocks, readers = shadow.column(agent)
+            readers[self.index[rows]] = (self.me * _LANES + self.lane)[rows]
+            clocks[self.index[rows]] = self.now[rows]
+
+    def _note_write(self, shadow: Shadow) -> None:
+        who = np.broadcast_to(self.me * _LANES + self.lane, self.index.shape)
+        shadow.writer[self.index], shadow.write_clock[self.index] = who, self.now
+        shadow.write_site[self.index] = self.races.number(self.site)
+        last = shadow.writer.take(self.index)
+        if (twice := last != who).any() and self.data is not None:
+            size = self.races.clusters.size * self.races.agents
+            twice &= last // _LANES // size == self.me // size
+            self._settle_twice(shadow, twice, last, self.data)
+
+    def _settle_twice(self, shadow: Shadow, twice, last, data: np.ndarray) -> None:
+        """Several threads write with this one instruction, and not the same."""
+        place = (self.start - self.region.origin)[:, None] + np.arange(self.site.bytes)
+        image = dict(zip(place.reshape(-1).tolist(), data.reshape(-1).tolist()))
+        grain = self.site.bytes // self.index.shape[1]
+        for row, column in np.argwhere(np.repeat(twice, grain, axis=1)).tolist():
+            if image[int(place[row, column])] != int(data[row, column]):
+                granule = int(self.index[row, column // grain])
+                who, number = int(last[row, column // grain]), int(shadow.write_site[granule])
+                self._report(row, int(self.start[row]) + column, who, number, "wrote", "write")

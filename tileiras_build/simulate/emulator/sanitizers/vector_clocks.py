@@ -1,0 +1,149 @@
+"""What the agents of the race check know of each other: their clocks, and how these pass through barriers.
+
+Agents are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
+bulk stores, the warps' operations of tensor memory, then mbarriers in order of their first use.
+
+Of each agent three clocks are known. ORDER counts what is visible, FENCED what also passed a proxy fence; MET counts what has been
+carried out, which relaxed arrivals and waits tell as well (PTX ISA 9.0, 9.7.13.4 and 9.7.13.15): they say nothing of memory but what a fence of
+their thread has released, or acquires.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..simt.broadcasting import distinct
+
+MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
+ORDER, FENCED, MET = 0, 1, 2  # the vector clocks
+WIDE = {"cluster", "gpu", "sys", "gl"}  # scopes of fences that reach other CTAs of a cluster
+RELEASES, ACQUIRES = {"acq_rel", "sc", "release"}, {"acq_rel", "sc", "acquire"}
+
+
+class Clocks:
+    """The vector clocks of all warps, (CTAs, warps, 3, agents), and those that are published; ``races.py`` says what they are."""
+
+    def __init__(self, machine):
+        self.machine, self.clusters = machine, machine.clusters
+        self.warps = -(-machine.threads // 32)
+        self.first_product = self.warps
+        self.first_store = self.first_product + -(-self.warps // 4)
+        self.first_tensor = self.first_store + self.warps
+        self.first_copy = self.first_tensor + self.warps
+        self.roles = self.first_copy + MBARRIERS
+        self.agents = self.roles * self.clusters.size
+        ctas = machine.ctas
+        self.first_agent = self.clusters.rank(np.arange(ctas)) * self.roles
+        self.known = np.zeros((ctas, self.warps, 3, self.agents), np.int32)
+        for warp in range(self.warps):
+            for which in (ORDER, MET):
+                self.known[np.arange(ctas), warp, which, self.first_agent + warp] = 1
+        self.async_clock = np.zeros((ctas, self.roles), np.int32)
+        self.copy_roles: dict[int, int] = {}
+        self.at_barrier: dict[tuple, np.ndarray] = {}
+        self.at_cluster: dict[int, np.ndarray] = {}
+        self.released: dict[
+            tuple[int, int], np.ndarray
+        ] = {}  # (CTA, warp) -> what it knew at its last fence that releases
+        self.unacquired: dict[
+            tuple[int, int], np.ndarray
+        ] = {}  # and what it has been told by relaxed waits since one that acquires
+
+    # -- agents --------------------------------------------------------------------------------------
+    def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
+        """(CTA, warp) of the warps of threads, each once."""
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        both = distinct(cta * self.warps + tid // 32)
+        return np.divmod(both, self.warps)
+
+    def tick(self, cta, warp) -> None:
+        for which in (ORDER, MET):
+            self.known[cta, warp, which, self.first_agent[cta] + warp] += 1
+
+    def clock(self, cta, warp):
+        return self.known[cta, warp, ORDER, self.first_agent[cta] + warp]
+
+    def next_async(self, cta: int, role: int) -> tuple[int, int]:
+        """(agent, its new clock)."""
+        self.async_clock[cta, role] += 1
+        return int(self.first_agent[cta]) + role, int(self.async_clock[cta, role])
+
+    def copy_role(self, position: int) -> int:
+        word = position % (self.machine.shared_size // 8)
+        return self.first_copy + self.copy_roles.setdefault(word, len(self.copy_roles) % MBARRIERS)
+
+    def learn(self, cta, warp, known) -> None:
+        np.maximum(self.known[cta, warp], known, out=self.known[cta, warp])
+
+    # -- synchronisation -----------------------------------------------------------------------------
+    def warp_barrier(self, group) -> None:
+        self.tick(*self.pairs(group.flat))
+
+    def whole_barrier(self, ctas) -> None:
+        """A barrier of all threads of CTAs."""
+        self.known[ctas] = self.known[ctas].max(axis=1, keepdims=True)
+        for warp in range(self.warps):
+            self.tick(ctas, warp)
+
+    def arrive(self, group, barrier: int) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
+            self.publish(self.at_barrier, (cta, barrier), cta, warp)
+
+    def publish(self, place: dict, key, cta: int, warp: int, relaxed: bool = False) -> None:
+        self.add(place, key, self.told(cta, warp, relaxed))
+        self.tick(cta, warp)
+
+    @staticmethod
+    def add(place: dict, key, known) -> None:
+        old = place.get(key)
+        place[key] = known.copy() if old is None else np.maximum(old, known)
+
+    def told(self, cta: int, warp: int, relaxed: bool) -> np.ndarray:
+        """What a warp tells others where it arrives."""
+        if not relaxed:
+            return self.known[cta, warp]
+        out = np.zeros_like(self.known[cta, warp])
+        out[MET] = self.known[cta, warp, MET]
+        return np.maximum(out, self.released[cta, warp]) if (cta, warp) in self.released else out
+
+    def hear(self, cta: int, warp: int, known: np.ndarray, relaxed: bool) -> None:
+        """A warp has waited for others, who told what they knew."""
+        if not relaxed:
+            return self.learn(cta, warp, known)
+        self.add(self.unacquired, (cta, warp), known)
+        np.maximum(self.known[cta, warp, MET], known[MET], out=self.known[cta, warp, MET])
+
+    def leave(self, group, barrier: int) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
+            self.learn(cta, warp, self.at_barrier[cta, barrier])
+
+    def reset(self, done) -> None:
+        """Barriers (ctas, numbers) are complete."""
+        for key in zip(*(x.tolist() for x in np.nonzero(done))):
+            self.at_barrier.pop(key, None)
+
+    def arrive_in_cluster(self, flat, relaxed: bool) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            self.publish(self.at_cluster, cta // self.clusters.size, cta, warp, relaxed)
+
+    def leave_in_cluster(self, flat) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            self.learn(cta, warp, self.at_cluster[cta // self.clusters.size])
+
+    def proxy_fence(self, flat) -> None:
+        """fence.proxy.async: the async proxy sees what is known up to here."""
+        cta, warp = self.pairs(flat)
+        self.known[cta, warp, FENCED] = self.known[cta, warp, ORDER]
+        self.tick(cta, warp)
+
+    def memory_fence(self, flat, mods) -> None:
+        """fence or membar, in the scope of the cluster or a wider one."""
+        is_full = RELEASES.isdisjoint(mods) and ACQUIRES.isdisjoint(mods)
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            if (is_full or not ACQUIRES.isdisjoint(mods)) and (
+                heard := self.unacquired.pop((cta, warp), None)
+            ) is not None:
+                self.learn(cta, warp, heard)
+            if is_full or not RELEASES.isdisjoint(mods):
+                self.released[cta, warp] = self.known[cta, warp].copy()
+                self.tick(cta, warp)

@@ -1,0 +1,204 @@
+"""Which registers wgmma.mma_async may still be using at each instruction (PTX ISA 9.0, sections 9.7.15.7 and 9.7.15.8).
+
+A forward analysis over the program, once, before it runs:
+
+- a product's D may not be read or written, its A (in registers) not be written, before a wgmma.wait_group that covers it;
+  only a product of the same shape may follow on the same D, which the ISA orders by itself;
+- what other instructions have written reaches a product, and what they have read its D, only over a wgmma.fence.
+
+``mov`` from a register renames: the copy is in flight, or fenced, as its source was - assemblers allocate both to one
+register where they can. Over a register in flight that holds for a source in flight alone: any other value is a write.
+A state is a tuple of bit masks of register slots: written since the last fence, read since, D by age (0: not committed,
+i: followed by i - 1 committed groups), A by age, then D by shape of product; paths join by union.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from ..ptx.ast import Immediate, Register, Vector
+
+UNFENCED = "product-not-fenced"
+AGES = 9  # a wait for all but more groups than this clears nothing
+_WRITTEN, _READ, _D = 0, 1, 2
+_A = _D + AGES
+_SHAPES = _A + AGES
+
+
+@dataclass(frozen=True)
+class Violation:
+    """What is wrong, naming the registers; ``finding``: its name in ``findings.py``, or None for a fault."""
+
+    why: str
+    finding: str | None = None
+
+
+def find_violations(program) -> dict[int, Violation]:
+    """What is wrong at which pc."""
+    if not any(ins.op == "wgmma" for ins in program.code):
+        return {}
+    analysis = _Analysis(program)
+    analysis.run()
+    return analysis.report()
+
+
+def _mask(operand) -> int:
+    items = operand.items if isinstance(operand, Vector) else [operand]
+    out = 0
+    for item in items:
+        if isinstance(item, Register):
+            out |= 1 << item.index
+    return out
+
+
+class _Analysis:
+    def __init__(self, program):
+        self.program = program
+        self.never = max(program.used, default=0) + 1  # the bit of no register: set until the first fence
+        self.entry: dict[int, tuple] = {}  # state at the start of each block
+        shapes = {shape_of(ins) for ins in program.code if is_product(ins)}
+        self.shapes = {shape: _SHAPES + i for i, shape in enumerate(sorted(shapes))}
+
+    def run(self) -> None:
+        program = self.program
+        start = program.starts[program.entry.name]
+        self.entry[start] = (-1, *[0] * (_SHAPES - 1 + len(self.shapes)))
+        work = deque([start])
+        while work:
+            block = work.popleft()
+            state = self.entry[block]
+            for pc in range(block, program.block_end[block]):
+                state = self.step(pc, state)
+            for after in program.successors(program.block_end[block] - 1):
+                if after in program.block_end and self.join(after, state):
+                    work.append(after)
+
+    def join(self, block: int, state: tuple) -> bool:
+        old = self.entry.get(block)
+        new = state if old is None else _joined(old, state)
+        self.entry[block] = new
+        return new != old
+
+    def report(self) -> dict[int, Violation]:
+        out = {}
+        for block, state in self.entry.items():
+            for pc in range(block, self.program.block_end[block]):
+                why = self.violation(pc, state)
+                if why is not None:
+                    out[pc] = why
+                state = self.step(pc, state)
+        return out
+
+    # -- instructions --------------------------------------------------------------------------------
+    def step(self, pc: int, state: tuple) -> tuple:
+        ins = self.program.code[pc]
+        if ins.op == "wgmma":
+            after = self.step_wgmma(ins, list(state))
+            return after if ins.predicate is None else _joined(state, after)
+        if is_copy(ins):
+            return self.step_copy(ins, state)
+        read, written = self.program.reads[pc], self.program.writes[pc]
+        if not read and not written:
+            return state
+        return (state[_WRITTEN] | written, state[_READ] | read, *(mask & ~written for mask in state[_D:]))
+
+    def step_wgmma(self, ins, state: list) -> tuple:
+        form = ins.mods[0]
+        if form == "fence":
+            state[_WRITTEN] = state[_READ] = 0
+        elif form == "commit_group":
+            for first in (_D, _A):
+                ages = state[first : first + AGES]
+                ages[-1] |= ages[-2]
+                state[first : first + AGES] = [0, *ages[:-2], ages[-1]]
+        elif form == "wait_group":
+            keep = ins.args[0].value
+            for first in (_D, _A):
+                for age in range(keep + 1, AGES):
+                    state[first + age] = 0
+        else:
+            d, a = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
+            for at in (*range(_D, _A), *self.shapes.values()):
+                state[at] &= ~d
+            state[_D] |= d
+            state[_A] |= a
+            state[self.shapes[shape_of(ins)]] |= d
+        return tuple(state)
+
+    @staticmethod
+    def step_copy(ins, state: tuple) -> tuple:
+        target, source = 1 << ins.args[0].index, _mask(ins.args[1])
+        keep = ins.predicate is not None
+        after = [(mask if keep else mask & ~target) | (target if mask & source else 0) for mask in state]
+        if isinstance(ins.args[1], Immediate):
+            after[_WRITTEN] |= target
+        return tuple(after)
+
+    # -- rules ---------------------------------------------------------------------------------------
+    def violation(self, pc: int, state: tuple) -> Violation | None:
+        ins = self.program.code[pc]
+        if is_product(ins):
+            return self.violation_of_product(ins, state)
+        if ins.op == "wgmma":
+            return None
+        d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
+        read, touched = self.program.reads[pc] & d, self.program.writes[pc] & (d | a)
+        if is_copy(ins):
+            read, touched = 0, 0 if _mask(ins.args[1]) & (d | a) else touched
+        if read:
+            return Violation(f"{self.names(read)} read before a wgmma.wait_group for the product that writes it")
+        if touched:
+            return Violation(f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it")
+        return None
+
+    def violation_of_product(self, ins, state: tuple) -> Violation | None:
+        target, left = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
+        d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
+        if state[_WRITTEN] >> self.never & 1:
+            return Violation("no wgmma.fence before this product, on some path to it")
+        if unfenced := state[_WRITTEN] & (target | left):
+            return Violation(f"no wgmma.fence between writes of {self.names(unfenced)} and this product", UNFENCED)
+        if unfenced := state[_READ] & target:
+            why = f"no wgmma.fence between reads of {self.names(unfenced)} and this product, which writes it"
+            return Violation(why, UNFENCED)
+        if left & d:
+            return Violation(f"A in {self.names(left & d)}, which a product before may still be writing")
+        if target & a:
+            return Violation(f"D in {self.names(target & a)}, which a product before may still be reading as A")
+        shape = shape_of(ins)
+        others = d & target & _union(state[at] for other, at in self.shapes.items() if other != shape)
+        why = f"D in {self.names(others)}, which a product of another shape may still be writing"
+        return Violation(why) if others else None
+
+    def names(self, mask: int) -> str:
+        found = [register.name for slot, register in self.program.used.items() if mask >> slot & 1]
+        return ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
+
+
+def _union(masks) -> int:
+    out = 0
+    for mask in masks:
+        out |= mask
+    return out
+
+
+def _joined(one: tuple, other: tuple) -> tuple:
+    return tuple(a | b for a, b in zip(one, other))
+
+
+def is_product(ins) -> bool:
+    return ins.op == "wgmma" and ins.mods[0] == "mma_async"
+
+
+def shape_of(ins) -> str:
+    """The shape of a product, as in m64n128k16."""
+    return next((mod for mod in ins.mods if mod.startswith("m64n")), "")
+
+
+def is_copy(ins) -> bool:
+    """Whether an instruction only moves a register or a constant into a register."""
+    if ins.op != "mov" or not isinstance(ins.args[0], Register):
+        return False
+    source = ins.args[1]
+    return isinstance(source, Immediate) or (isinstance(source, Register) and source.bits == ins.args[0].bits)

@@ -1,0 +1,1 @@
+"""Threads of a batch of CTAs: divergence, reconvergence, barriers, waiting."""

@@ -1,0 +1,118 @@
+"""The sixteen barriers of each CTA (PTX ISA 9.0, section 9.7.13): who has arrived, and who waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OTHER
+from .broadcasting import are_all, distinct, is_any
+from .thread_group import Group, pick
+
+if TYPE_CHECKING:
+    from .cta_batch import Machine
+
+BARRIERS = 16
+
+
+class CtaBarriers:
+    """``blocked``: (group, barrier, reduction) of the threads that wait."""
+
+    def __init__(self, machine: Machine):
+        self.machine = machine
+        self.blocked: list[tuple[Group, int, str | None]] = []
+        self.arrived, self.needed, self.votes = (np.zeros((machine.ctas, BARRIERS), np.int64) for _ in range(3))
+
+    def arrive(self, group: Group, barrier, count, red: str | None, predicate, waits: bool, after: int) -> Group | None:
+        """Arrive at (and unless bar.arrive, wait at) a CTA barrier; the group if it need not wait."""
+        if np.ndim(barrier) and barrier.size > 1 and barrier.min() != barrier.max():
+            return self._arrive_apart(group, barrier, count, red, predicate, waits, after)
+        barrier = int(np.ravel(barrier)[0])
+        if not 0 <= barrier < BARRIERS:
+            group.pc = after - 1
+            self.machine.stuck(group, f"barrier {barrier}: a CTA has barriers 0 to {BARRIERS - 1}", OTHER)
+        group.pc = after
+        count = None if count is None else int(np.ravel(count)[0])
+        whole = group.whole and count in (None, self.machine.threads)
+        if whole and not is_any(self.arrived[group.cta[:, 0], barrier]):
+            return self._pass(group, red, predicate)
+        self._note(group, barrier, count or 0, red, predicate)
+        if waits:
+            self.blocked.append((group, barrier, red))
+        else:
+            self.machine.push(group)
+        self.release()
+        return None
+
+    def _arrive_apart(self, group: Group, barrier, count, red: str | None, predicate, waits: bool, after: int) -> None:
+        """Threads that name different barriers."""
+        for value in distinct(barrier):
+            child = group.take(barrier == value)
+            child.pc = after
+            parts = [None if x is None else pick(x, child.select) for x in (count, predicate)]
+            if self.arrive(child, value, parts[0], red, parts[1], waits, after) is not None:
+                self.machine.push(child)
+
+    def _pass(self, group: Group, red: str | None, predicate) -> Group:
+        """All threads of whole CTAs arrive at once."""
+        if red is not None:
+            votes = np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True)
+            group.barrier_value = _reduce_votes(red, votes, self.machine.threads)
+        if self.machine.race is not None:
+            self.machine.race.whole_barrier(group.cta[:, 0])
+        return group
+
+    def _note(self, group: Group, barrier: int, needed: int, red: str | None, predicate) -> None:
+        if self.machine.race is not None:
+            self.machine.race.arrive(group, barrier)
+        ctas = group.full(group.cta)
+        np.add.at(self.arrived[:, barrier], ctas, 1)
+        self.needed[ctas, barrier] = needed
+        if red is not None:
+            np.add.at(self.votes[:, barrier], ctas, group.full(predicate).astype(np.int64))
+
+    def release(self) -> None:
+        """Let go on whoever waits at a barrier where all have arrived."""
+        machine = self.machine
+        living = machine.alive.reshape(machine.ctas, machine.threads).sum(axis=1)
+        needed = np.where(self.needed > 0, self.needed, living[:, None])
+        done = (self.arrived > 0) & (self.arrived >= needed)
+        if not is_any(done):
+            return
+        machine.waits.changes += 1
+        released = self._taken_out(done)
+        for group, barrier, red in released:
+            if red is not None:
+                group.barrier_value = _reduce_votes(red, self.votes[group.cta, barrier], needed[group.cta, barrier])
+            if machine.race is not None:
+                machine.race.leave(group, barrier)
+        if machine.race is not None:
+            machine.race.reset(done)
+        self.arrived[done] = 0
+        self.votes[done] = 0
+        for group, _, _ in released:
+            machine.push(group)
+
+    def _taken_out(self, done: np.ndarray) -> list[tuple[Group, int, str | None]]:
+        """Those of the blocked whose barriers are done; what remains of their groups stays blocked."""
+        still, released = [], []
+        for group, barrier, red in self.blocked:
+            ready = done[group.cta, barrier]
+            if not is_any(ready):
+                still.append((group, barrier, red))
+                continue
+            if not are_all(ready):
+                rest, part = group.take(~ready), group.take(ready)
+                rest.pc = part.pc = group.pc
+                still.append((rest, barrier, red))
+                group = part
+            released.append((group, barrier, red))
+        self.blocked = still
+        return released
+
+
+def _reduce_votes(red: str, votes, needed):
+    if red == "popc":
+        return votes
+    return (votes > 0) if red == "or" else (votes >= needed)

@@ -1,0 +1,326 @@
+"""Runs a program over a batch of CTAs: memories, divergence, and the scheduler.
+
+A branch on which the threads of a group disagree splits the group. Groups that stand at the same pc with the same call
+stack are merged again. The scheduler runs the deepest call, then the first place in the order of ``turns.py``, which reconverges
+structured code, and lets no group starve.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ..errors import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault, failures_named
+from ..memory import buffer_pool
+from ..performance_counters import count_run
+from ..printf_output import Prints
+from .cta_barriers import CtaBarriers
+from .cta_clusters import Clusters
+from .mbarrier_waits import Waits
+from .reconvergence import merge
+from .thread_group import Group, Split
+from .thread_sets import family_of
+
+POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
+STARVED = 1000  # blocks run by others before a waiting group gets a turn out of order
+STARVED_BY_WAITING = 30  # the same where threads may wait for each other in loops
+QUANTUM = 40  # blocks of such a turn
+LOOKS = 16  # blocks between two looks at the limits of a launch that has any
+
+
+class Machine:
+    """One batch of CTAs. ``first`` is the linear index of its first CTA in the grid."""
+
+    def __init__(
+        self, program, grid, block, first: int, ctas: int, params: np.ndarray, memory, dynamic_shared: int, options
+    ):
+        self.program, self.grid, self.block = program, grid, block
+        self.threads = block[0] * block[1] * block[2]
+        self.first, self.ctas, self.memory, self.options = first, ctas, memory, options
+        self.dynamic_shared = dynamic_shared
+        self.params = params
+        self.alive = np.ones(ctas * self.threads, bool)
+        self.clusters = Clusters(self, program.cluster)
+        self.cluster_size = self.clusters.size
+        self.make_memories()
+        self.region_of: dict = {}
+        self.ready: dict[tuple, list[Group]] = {}
+        self.barriers = CtaBarriers(self)
+        self.clock = 0
+        self.patience = STARVED_BY_WAITING if program.waits else STARVED
+        self.exits = 1
+        self.parked: list = []  # (group, why): groups that an instruction has stopped until ``unpark``
+        self.tensor = None
+        self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
+        self.waits = Waits(self)
+        self.cta_rows = np.arange(ctas)[:, None]
+        self.prints = Prints()
+
+    def make_memories(self):
+        program = self.program
+        self.shared_size = -(-(program.dynamic_base + self.dynamic_shared) // 16) * 16
+        if not program.dynamic and not self.dynamic_shared:
+            self.shared_size = -(-program.shared_static // 16) * 16
+        self.shared_limit = program.dynamic_base + self.dynamic_shared if program.dynamic else program.shared_static
+        self.shared_size = max(self.shared_size, 16)
+        self.shared = buffer_pool.take("shared memory", self.shared_size * self.ctas + 64)[
+            : self.shared_size * self.ctas
+        ]
+        self.shared.fill(POISON)
+        self.local_size = -(-program.local_size // 16) * 16
+        self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
+        self.race = self.watch = self.flight = None
+        if self.options.is_watched:
+            from ..sanitizers.access_observers import Watch
+
+            self.watch = Watch(self, self.options.races, self.options.counters)
+            self.race = self.watch.races
+        self._shared_views: dict = {}
+        self._local_views: dict = {}
+
+    def shared_view(self, dtype):
+        found = self._shared_views.get(dtype)
+        if found is None:
+            found = self._shared_views[dtype] = self.shared.view(dtype)
+        return found
+
+    def local_view(self, dtype):
+        found = self._local_views.get(dtype)
+        if found is None:
+            found = self._local_views[dtype] = self.local.view(dtype)
+        return found
+
+    def special(self, group: Group, name: str):
+        maker = self.options.specials.get(name)
+        if maker is None:
+            raise EmulatorError(f"the emulator has no special register %{name}")
+        return maker(self, group)
+
+    def thread_name(self, cta: int, tid: int):
+        """((ctaid), (tid)) of a thread of the batch."""
+        bx, by, _ = self.block
+        tid = int(tid)
+        return self.clusters.coordinates(int(cta)), (tid % bx, tid // bx % by, tid // (bx * by))
+
+    # -- scheduling ----------------------------------------------------------------------------------
+    def run(self):
+        program = self.program
+        family = family_of((program, self.grid, self.block, self.first, self.ctas, self.dynamic_shared))
+        threads = family.of(np.arange(self.ctas)[:, None], np.arange(self.threads)[None], self.threads)
+        group = Group(self, threads.cta, threads.tid, list(program.register_template), threads=threads)
+        group.pc = program.starts[program.entry.name]
+        self.push(group)
+        while True:
+            found = self.next_group()
+            if found is None:
+                return self.finish()
+            try:
+                self.step(found)
+            except EmulatorError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is renamed and raised again
+                self.explain(error, found)
+
+    def finish(self):
+        """All threads have exited: nothing of theirs may be in flight or held."""
+        if self.tensor:
+            self.tensor.finish()
+        buffer_pool.give("shared memory", self.shared)
+
+    def explain(self, error: Exception, group: Group):
+        """Name the PTX instruction of an unexpected Python error inside generated code."""
+        traceback, found = error.__traceback__, None
+        while traceback is not None:
+            name = traceback.tb_frame.f_code.co_filename
+            if name.startswith("<ptx "):
+                found = (int(name[:-1].rsplit(":", 1)[1]), traceback.tb_lineno)
+            traceback = traceback.tb_next
+        if found is None:
+            ins = self.program.code[min(group.pc, len(self.program.code) - 1)]
+            with failures_named(f"at line {ins.line}: {ins.text}"):
+                raise error
+        for (pc, _, _), function in self.program.cache.items():
+            if pc == found[0] and found[1] <= len(function.origin):
+                ins = self.program.code[function.origin[found[1] - 1]]
+                with failures_named(f"at line {ins.line}: {ins.text}"):
+                    raise error
+        raise error
+
+    def key(self, group: Group) -> tuple:
+        """Where a group stands: the least is whose turn it is."""
+        return (-len(group.stack), self.program.turns[group.pc], group.stack)
+
+    def push(self, group: Group):
+        group.since = self.clock
+        key = self.key(group)
+        groups = self.ready.setdefault(key, self.waiting.pop(key, []))
+        groups.append(group)
+
+    def next_group(self) -> Group | None:
+        while not self.ready:
+            if self.somebody_waits() and self.waits.revive():
+                continue
+            if self.barriers.blocked or self.waits.sleepers or self.parked or self.clusters.blocked:
+                self.waits.deadlock()
+            if self.waiting:
+                group = next(iter(self.waiting.values()))[0]
+                self.stuck(group, "the other threads of the warp never reach this warp-wide instruction")
+            return None
+        self.quantum = 0
+        key = min(self.ready) if len(self.ready) > 1 else next(iter(self.ready))
+        if len(self.ready) > 1:
+            oldest = min(self.ready, key=lambda k: self.ready[k][0].since)
+            if self.clock - self.ready[oldest][0].since > self.patience:
+                key, self.quantum = oldest, QUANTUM
+        groups = self.ready.pop(key)
+        if len(groups) > 1 and self.program.ends_at(groups[0].pc) and not groups[0].stack:
+            self.ready[key] = groups[1:]
+            return groups[0]
+        return groups[0] if len(groups) == 1 else merge(self, groups)
+
+    def somebody_waits(self) -> bool:
+        return bool(
+            self.barriers.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked
+        )
+
+    def check_limits(self, group: Group) -> None:
+        """Fault where the launch has run for longer than it may."""
+        deadline, most = self.options.deadline, self.options.most_blocks
+        if deadline is not None and time.monotonic() > deadline:
+            self.stuck(group, "the kernel still runs at its time limit", TIME_LIMIT)
+        if most is not None and self.clock > most:
+            self.stuck(group, f"the kernel still runs after {most} blocks of instructions", TIME_LIMIT)
+
+    def step(self, group: Group):
+        """Run a group until it splits, waits, ends, or should give way."""
+        program, options, codegen = self.program, self.options, self.options.codegen
+        cache, counters = program.cache, options.counters
+        while True:
+            pc = group.pc
+            fine = not group.dense and program.needs_mates(pc) and not group.warps_complete()
+            function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
+            if group.parent is not None and function not in group.resolved:
+                group.resolve_all(function.loads)
+                group.resolved.add(function)
+            self.clock += 1
+            if self.clock % LOOKS == 0 and options.is_limited:
+                self.check_limits(group)
+            if counters is not None:
+                counters.blocks += 1
+                counters.thread_instructions += function.count * group.size
+                code = program.code[pc : function.end]
+                count_run(counters, code, (program, pc, function.end), group.size)
+            result = function(group)
+            if type(result) is int:
+                group.pc = result
+                if self.ready and self.should_yield(group):
+                    self.push(group)
+                    return
+                continue
+            result = self.handle(group, result)
+            if result is None:
+                return
+            if self.ready and self.should_yield(group):
+                self.push(group)
+                return
+
+    def should_yield(self, group: Group) -> bool:
+        if self.quantum > 0:
+            self.quantum -= 1
+            return self.quantum == 0
+        key = self.key(group)
+        if any(other <= key for other in self.ready):
+            return True
+        return self.clock % 64 == 0 and any(self.clock - g[0].since > self.patience for g in self.ready.values())
+
+    def handle(self, group: Group, result):
+        """Act on a Split or Event. Returns the group if it may go on, else None."""
+        if type(result) is Split:
+            for mask, pc in result.pieces:
+                child = group.take(np.asarray(mask))
+                child.pc = pc
+                if child.depth > 6:
+                    child.detach()
+                self.push(child)
+            return None
+        return getattr(self, f"on_{result.kind}")(group, *result.data)
+
+    def on_run(self, group: Group, function, *data):
+        """An instruction that may stop its group: ``function`` returns the group, or None if it has parked or pushed it."""
+        return function(group, *data)
+
+    def unpark(self):
+        """Parked groups try their instruction again."""
+        parked, self.parked = self.parked, []
+        for group, _ in parked:
+            self.push(group)
+
+    def on_call(self, group: Group, target: int, after: int):
+        group.stack = (*group.stack, after)
+        group.pc = target
+        return group
+
+    def on_return(self, group: Group):
+        if not group.stack:
+            return self.on_exit(group)
+        group.pc, group.stack = group.stack[-1], group.stack[:-1]
+        return group
+
+    def on_leave(self, group: Group, predicate, event, after: int):
+        """A predicated ret or exit: some threads leave, the rest goes on."""
+        rest = group.take(~predicate)
+        rest.pc = after
+        self.push(rest)
+        leaving = group.take(predicate)
+        leaving.pc = after
+        leaving = self.handle(leaving, event)
+        if leaving is not None:
+            self.push(leaving)
+
+    def on_barrier(self, group: Group, *data):
+        return self.barriers.arrive(group, *data)
+
+    def on_exit(self, group: Group):
+        group.copies.land_all(self)
+        self.waits.check_exit(group)
+        if self.race is not None:
+            self.race.exits(group.flat)
+        self.alive[group.flat] = False
+        self.exits += 1
+        self.waits.check_gone(group)
+        for key, groups in self.waiting.items():  # an exited thread is no longer waited for
+            self.ready.setdefault(key, []).extend(groups)
+        self.waiting.clear()
+        if self.barriers.blocked:
+            self.barriers.release()
+        self.clusters.exited()
+
+    def on_mates(self, group: Group):
+        """Wait, at this pc, for the other threads of the warps."""
+        key = self.key(group)
+        if key in self.ready:
+            self.ready[key].append(group)
+        else:
+            here = self.waiting.pop(key, [])
+            here.append(group)
+            (self.ready if len(here) > 1 else self.waiting)[key] = here
+
+    def stuck(self, group: Group, why: str, kind: str = DEADLOCK):
+        ins = self.program.code[group.pc]
+        cta, tid = divmod(int(group.flat[0]), self.threads)
+        thread = self.thread_name(cta, tid)
+        raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=kind)
+
+    def on_cluster_wait(self, group: Group, after: int):
+        self.clusters.wait(group, after)
+
+    def on_sleep(self, group: Group, ready, positions):
+        """A failed mbarrier.try_wait: the threads that have not got their phase sleep until it completes."""
+        if not ready.any():
+            self.waits.sleep(group, positions)
+            return
+        rest, part = group.take(~ready), group.take(ready)
+        rest.pc = part.pc = group.pc
+        self.waits.sleep(rest, positions)
+        self.push(part)

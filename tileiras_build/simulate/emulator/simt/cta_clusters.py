@@ -1,0 +1,132 @@
+"""Clusters: which CTAs form one, where they lie in the grid, and their barrier (PTX ISA 9.0, sections 2.2.2, 9.7.13.4).
+
+The CTAs of a batch are numbered cluster after cluster, by rank within each; a cluster is never split over batches.
+An address of shared memory holds the rank of its CTA from bit 24 (``RANK_SHIFT``), in clusters of several CTAs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import EmulatorError, EmulatorFault
+
+RANK_SHIFT = 24
+RANK_MASK = 0xFF
+OFFSET_MASK = (1 << RANK_SHIFT) - 1
+LARGEST = 16  # CTAs of a cluster, the non-portable limit
+_IDLE, _ARRIVED, _COMPLETE = 0, 1, 2
+
+
+def check_shape(shape, grid) -> None:
+    """Whether a grid can be launched in clusters of a shape."""
+    size = int(np.prod(shape))
+    if not 1 <= size <= LARGEST:
+        raise EmulatorError(f"a cluster of {size} CTAs: 1 to {LARGEST} are possible")
+    if any(g % c for g, c in zip(grid, shape)):
+        raise EmulatorError(f"the grid {tuple(grid)} does not divide into clusters of {tuple(shape)}")
+
+
+class Clusters:
+    """The clusters of one batch; ``first`` is the number of the batch's first CTA in this order."""
+
+    def __init__(self, machine, shape):
+        self.machine, self.shape, self.size = machine, shape, int(np.prod(shape))
+        self.states = np.zeros(machine.ctas * machine.threads, np.int8)
+        self.blocked: list = []
+
+    # -- places --------------------------------------------------------------------------------------
+    def coordinates(self, cta) -> tuple:
+        """ctaid.x, .y, .z of CTAs of the batch (an integer or an array)."""
+        gx, gy, _ = self.machine.grid
+        linear = self.machine.first + cta
+        if self.size == 1:
+            return linear % gx, linear // gx % gy, linear // (gx * gy)
+        cluster, inside = self.cluster_coordinates(cta), self.rank_coordinates(cta)
+        return tuple(c * n + i for c, n, i in zip(cluster, self.shape, inside))
+
+    def cluster_coordinates(self, cta) -> tuple:
+        """clusterid of CTAs of the batch."""
+        cx, cy, _ = (g // n for g, n in zip(self.machine.grid, self.shape))
+        number = (self.machine.first + cta) // self.size
+        return number % cx, number // cx % cy, number // (cx * cy)
+
+    def rank_coordinates(self, cta) -> tuple:
+        """cluster_ctaid of CTAs of the batch."""
+        x, y, _ = self.shape
+        rank = self.rank(cta)
+        return rank % x, rank // x % y, rank // (x * y)
+
+    def rank(self, cta):
+        return (self.machine.first + cta) % self.size
+
+    def of_rank(self, cta, rank):
+        """The CTAs of the batch with these ranks in the clusters of ``cta``."""
+        return cta - self.rank(cta) + rank
+
+    def alive(self, cta):
+        """Whether CTAs of the batch have threads that have not exited."""
+        return self.machine.alive.reshape(self.machine.ctas, -1).any(axis=1)[cta]
+
+    # -- the barrier ---------------------------------------------------------------------------------
+    def arrive(self, ins, flat) -> None:
+        again = self.states[flat] != _IDLE
+        if again.any():
+            self.fault(ins, flat[again][0], "a thread arrives at the cluster's barrier twice without waiting")
+        self.states[flat] = _ARRIVED
+        if self.machine.race is not None:
+            self.machine.race.arrive_in_cluster(flat, "relaxed" in ins.mods)
+        self.complete()
+
+    def wait(self, group, after: int):
+        """Wait for the phase at which the threads have arrived."""
+        flat = group.flat
+        ins = self.machine.program.code[after - 1]
+        if (self.states[flat] == _IDLE).any():
+            self.fault(
+                ins, flat[self.states[flat] == _IDLE][0], "a thread waits at the cluster's barrier without arriving"
+            )
+        group.pc = after
+        self.blocked.append(group)
+        self.release()
+
+    def complete(self) -> None:
+        """Complete the phase of clusters in which all living threads have arrived."""
+        machine = self.machine
+        states = self.states.reshape(-1, self.size * machine.threads)
+        alive = machine.alive.reshape(states.shape)
+        arrived = (states == _ARRIVED) & alive
+        done = arrived.any(axis=1) & (arrived.sum(axis=1) == alive.sum(axis=1))
+        if not done.any():
+            return
+        states[done] = np.where(arrived[done], _COMPLETE, states[done])
+        machine.waits.changes += 1
+        self.release()
+
+    def release(self) -> None:
+        """Let waiting threads go whose phase is complete."""
+        still = []
+        for group in self.blocked:
+            ready = (self.states[group.flat] == _COMPLETE).reshape(group.shape)
+            if not ready.any():
+                still.append(group)
+                continue
+            if not ready.all():
+                rest, part = group.take(~ready), group.take(ready)
+                rest.pc = part.pc = group.pc
+                still.append(rest)
+                group = part
+            self.states[group.flat] = _IDLE
+            if self.machine.race is not None:
+                self.machine.race.leave_in_cluster(group.flat)
+            self.machine.push(group)
+        self.blocked = still
+
+    def exited(self) -> None:
+        """Threads have exited: nobody waits for them any more."""
+        if (self.states == _ARRIVED).any():
+            self.complete()
+
+    def fault(self, ins, flat, why: str) -> None:
+        cta, tid = divmod(int(flat), self.machine.threads)
+        thread = self.machine.thread_name(cta, tid)
+        raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)

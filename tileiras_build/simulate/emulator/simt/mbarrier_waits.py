@@ -1,0 +1,254 @@
+"""Threads that wait for an mbarrier, asynchronous copies that will complete one, and what to say when nobody can run.
+
+A failed mbarrier.try_wait puts its group to sleep until the mbarrier completes a phase. When nobody else can run,
+sleepers see their wait fail once (the ISA lets it time out); if nothing has changed the next time, it is a deadlock.
+A bulk copy lands when a thread looks at its mbarrier or nobody can run: the latest moment that the ISA allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ..errors import DEADLOCK, EmulatorFault
+from ..isa.mbarrier_state_word import describe
+from ..ptx.ast import Instruction
+from .broadcasting import distinct
+
+if TYPE_CHECKING:
+    from ..memory.tensor_memory import Operation
+
+SHOWN = 6  # waits that a deadlock message describes
+FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
+HOPELESS = 200_000  # the same with others that run
+
+
+class Lands(Protocol):
+    """What is on its way: copies, and commits of tensor cores. ``flat``: the threads that have issued it."""
+
+    ins: Instruction
+    flat: np.ndarray
+    landed: bool
+
+    def land(self, machine) -> None: ...
+
+
+class Arrives:
+    """What is on its way and brings no data, only an arrival at mbarriers of one CTA, behind operations of tensor memory."""
+
+    commit: Operation
+
+
+class Waits:
+    """Sleepers and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
+
+    def __init__(self, machine):
+        self.machine = machine
+        self.sleepers: dict[int, list] = {}
+        self.flying: list[tuple[frozenset[int], Lands]] = []  # (mbarriers, copy), in the order of issue
+        self.unseen: list[
+            tuple[frozenset[int], Lands]
+        ] = []  # that landed with no thread looking at their mbarriers yet
+        self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
+        self.revived_at = -1
+        self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
+        self.failures = 0  # failed tests since the last change, whoever runs
+
+    # -- copies --------------------------------------------------------------------------------------
+    def fly(self, positions: np.ndarray | frozenset[int], copy: Lands) -> None:
+        """``copy.land(machine)`` completes bytes on the mbarriers at ``positions``."""
+        places = positions if isinstance(positions, frozenset) else frozenset(positions.tolist())
+        self.flying.append((places, copy))
+
+    def land(self, positions: Iterable[int]) -> bool:
+        """Finish the copies in flight towards these mbarriers, of the first one first; whether there were any."""
+        if not self.flying:
+            return False
+        wanted = frozenset(positions)
+        found = [
+            (min(wanted & places), i) for i, (places, _) in enumerate(self.flying) if not wanted.isdisjoint(places)
+        ]
+        copies = [self.flying[i][1] for _, i in sorted(found)]
+        self.flying = [entry for entry in self.flying if wanted.isdisjoint(entry[0])]
+        for _, some in groupby(copies, lambda copy: isinstance(copy, Arrives)):
+            landing = list(some)
+            if commits := [copy.commit for copy in landing if isinstance(copy, Arrives)]:
+                self.machine.tensor.reach(commits)  # at once: what leads to them may be carried out together
+            for copy in landing:
+                copy.land(self.machine)
+        return bool(copies)
+
+    def look(self, positions: np.ndarray) -> None:
+        """Threads look at these mbarriers: they learn of what has landed there."""
+        wanted = frozenset(positions.tolist())
+        self.unseen = [entry for entry in self.unseen if wanted.isdisjoint(entry[0])]
+
+    # -- sleepers ------------------------------------------------------------------------------------
+    def sleep(self, group, positions) -> None:
+        group.asleep = True
+        for position in distinct(positions).tolist():
+            self.sleepers.setdefault(position, []).append(group)
+
+    def completed(self, positions) -> None:
+        """Phases have completed: wake who waits."""
+        if self.sleepers:
+            for position in positions.tolist():
+                self.wake(self.sleepers.pop(position, ()))
+
+    def wake(self, groups) -> None:
+        for group in groups:
+            if group.asleep:
+                group.asleep = False
+                self.machine.push(group)
+
+    def revive(self) -> bool:
+        """Nobody can run: land copies and what sleepers wait for, or let their waits fail once. Whether somebody can run now."""
+        if self.flying:
+            before, awaited = self.changes, frozenset(self.sleepers)
+            copies = [(places, copy) for places, copy in self.flying if not isinstance(copy, Arrives)]
+            self.unseen += [(places, copy) for places, copy in copies if awaited.isdisjoint(places)]
+            self.land(awaited.union(*(places for places, _ in copies)))
+            if self.machine.ready or self.changes != before:
+                return True
+        if not self.sleepers or self.revived_at == self.changes:
+            return False
+        self.revived_at = self.changes
+        sleepers, self.sleepers = self.sleepers, {}
+        for groups in sleepers.values():
+            for group in groups:
+                group.times_out = True
+            self.wake(groups)
+        return True
+
+    def failed_test(self, group) -> None:
+        """A non-blocking test failed; with nobody else to run and nothing changing, that cannot go on."""
+        count, changes = self.fruitless
+        alone = not self.machine.ready and changes == self.changes
+        self.fruitless = (count + 1 if alone else 0, self.changes)
+        self.failures = self.failures + 1 if changes == self.changes else 0
+        if self.fruitless[0] > FRUITLESS or self.failures > HOPELESS:
+            self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
+
+    # -- exits ---------------------------------------------------------------------------------------
+    def check_exit(self, group) -> None:
+        """Threads exit: their bulk copies must have read shared memory; they write at the latest now."""
+        self.changes += 1
+        copies = [copy for batch in (*group.bulk.groups, group.bulk.pending) for copy in batch]
+        unread = [copy for copy in copies if not copy.was_read]
+        if unread:
+            why = "a thread exits before its bulk copy has read shared memory (no wait_group)"
+            self.machine.options.findings.report("exit-before-read", self.unfinished(unread[0], why))
+        group.bulk.land_all(self.machine)
+
+    def check_gone(self, group) -> None:
+        """Threads have exited: nothing may be on its way to the shared memory of CTAs that are gone with them.
+
+        A copy that landed while nobody could run may as well land later, if nobody has looked at its mbarrier since.
+        """
+        under_way = [*self.flying, *self.unseen]
+        if not under_way and self.machine.race is None:
+            return
+        machine, words = self.machine, self.machine.shared_size // 8
+        ctas = distinct(group.flat // machine.threads)
+        gone = frozenset(ctas[~machine.clusters.alive(ctas)].tolist())
+        for places, copy in under_way if gone else ():
+            if not gone.isdisjoint(place // words for place in places):
+                self.outlived(copy)
+        if machine.race is not None:
+            machine.race.gone(gone)
+
+    def outlived(self, copy: Lands) -> None:
+        """Fault, or report, what is on its way to shared memory that nobody has any more."""
+        if not isinstance(copy, Arrives):
+            raise self.unfinished(
+                copy, "a CTA ends while this copy to its shared memory is in flight (nobody waits for it)"
+            )
+        why = "a CTA ends before this arrives at its mbarrier (nobody waits for it)"
+        self.machine.options.findings.report("exit-before-arrival", self.unfinished(copy, why))
+
+    def unfinished(self, copy, why: str) -> EmulatorFault:
+        cta, tid = divmod(int(copy.flat[0]), self.machine.threads)
+        thread = self.machine.thread_name(cta, tid)
+        return EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
+
+    # -- deadlock ------------------------------------------------------------------------------------
+    def deadlock(self, more=()) -> None:
+        """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
+        machine = self.machine
+        waiting = [*self.barriers(), *self.mbarriers(), *self.cluster_barriers(), *self.parked(), *self.mates(), *more]
+        first = int(waiting[0][0].flat[0]) // machine.threads
+        cluster = first // machine.cluster_size
+        lines = []
+        for group, pc, why in waiting:
+            flat = group.flat[group.flat // machine.threads // machine.cluster_size == cluster]
+            for cta in distinct(flat // machine.threads).tolist():
+                tids = flat[flat // machine.threads == cta] % machine.threads
+                where = machine.program.code[pc]
+                who = f"{warps(tids)} of CTA {machine.thread_name(cta, 0)[0]}"
+                lines.append(f"{who} at line {where.line} ({where.text}): {why(cta) if callable(why) else why}")
+        group, pc, why = waiting[0]
+        cta, tid = divmod(int(group.flat[0]), machine.threads)
+        head = why(cta) if callable(why) else why
+        rest = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        ins = machine.program.code[pc]
+        raise EmulatorFault(
+            f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:SHOWN])}{rest}",
+            instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid), kind=DEADLOCK,
+        )  # fmt: skip
+
+    @staticmethod
+    def summary(why: str) -> str:
+        return "threads wait " + why.split(",")[0].removeprefix("waits ")
+
+    def barriers(self):
+        """(group, pc, why) of the threads at CTA barriers."""
+        machine = self.machine
+        for group, barrier, _ in machine.barriers.blocked:
+            yield group, group.pc - 1, lambda cta, barrier=barrier: self.barrier_state(cta, barrier)
+
+    def cluster_barriers(self):
+        for group in self.machine.clusters.blocked:
+            yield group, group.pc - 1, "waits at the cluster's barrier"
+
+    def barrier_state(self, cta: int, barrier: int) -> str:
+        machine = self.machine
+        arrived, needed = (int(of[cta, barrier]) for of in (machine.barriers.arrived, machine.barriers.needed))
+        alive = int(machine.alive[cta * machine.threads : (cta + 1) * machine.threads].sum())
+        return f"waits at barrier {barrier}, where {arrived} of {needed or alive} threads have arrived"
+
+    def mbarriers(self):
+        seen = set()
+        for position, groups in self.sleepers.items():
+            for group in groups:
+                if id(group) not in seen:
+                    seen.add(id(group))
+                    yield group, group.pc, self.mbarrier_state(position)
+
+    def mbarrier_state(self, position: int) -> str:
+        machine = self.machine
+        cta, word = divmod(position, machine.shared_size // 8)
+        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.thread_name(cta, 0)[0]}, {describe(machine, position)}"
+
+    def parked(self):
+        """Threads stopped by an instruction that waits for something else, such as tensor memory."""
+        for group, why in self.machine.parked:
+            yield group, group.pc, why
+
+    def mates(self):
+        for groups in self.machine.waiting.values():
+            for group in groups:
+                yield group, group.pc, "waits for the other threads of its warp or warpgroup"
+
+
+def warps(tids) -> str:
+    """``warps 0-3, 5`` or, where some of a warp are missing, ``threads 0-30``."""
+    tids = np.sort(tids)
+    numbers, counts = np.unique(tids // 32, return_counts=True)
+    word, values = ("warp", numbers) if (counts == 32).all() else ("thread", tids)
+    edges = np.flatnonzero(np.diff(values) != 1) + 1
+    spans = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in np.split(values, edges)]
+    more = f", … ({len(values)} in all)" if len(spans) > 4 else ""
+    return f"{word}{'s' if len(values) > 1 else ''} {', '.join(spans[:4])}{more}"

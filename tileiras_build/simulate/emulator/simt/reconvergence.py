@@ -1,0 +1,209 @@
+"""Groups of threads that meet at one place become one group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..jit import register_split_merge
+from .async_copy_groups import GroupQueue
+from .broadcasting import distinct, spread
+from .thread_group import LAZY, Group, is_of_ctas
+
+if TYPE_CHECKING:
+    from .cta_batch import Machine
+    from .thread_sets import Family, Threads
+
+
+# -- merging -------------------------------------------------------------------------------------
+def merge(machine: Machine, groups: list[Group]) -> Group:
+    """One group of the threads of several that stand at the same place."""
+    groups = families(groups)
+    return groups[0] if len(groups) == 1 else _merge_apart(machine, groups)
+
+
+def families(groups: list[Group]) -> list[Group]:
+    """Groups with those that are all parts of another replaced by it, and it by the one that it is a part of."""
+    while True:
+        parts: dict[int, list[Group]] = {}
+        for group in groups:
+            if group.parent is not None:
+                parts.setdefault(id(group.parent), []).append(group)
+        for some in parts.values():
+            parent = some[0].parent
+            if sum(group.size for group in some) == parent.size:
+                groups = [group for group in groups if group.parent is not parent]
+                groups.append(_rejoin(parent, some))
+                break
+        else:
+            return groups
+
+
+def _merge_apart(machine: Machine, groups: list[Group]) -> Group:
+    """A group of its own of the threads of several."""
+    threads, positions = _joined(machine, groups)
+    merged = Group(machine, threads.cta, threads.tid, list(machine.program.register_template), threads=threads)
+    merged.pc, merged.stack = groups[0].pc, groups[0].stack
+    live = list(merged.live_slots())
+    for group in groups:
+        group.resolve_all(live)
+    done = dict(register_split_merge.assemble(machine.program, live, groups, positions, merged))
+    for slot in live:
+        if slot in done:
+            merged.R[slot] = done[slot]
+            continue
+        values = [g.R[slot] for g in groups]
+        merged.R[slot] = assemble(values, groups, positions, merged.size, merged.shape)
+    _merge_state(merged, groups, positions)
+    return merged
+
+
+def _rejoin(parent: Group, groups: list[Group]) -> Group:
+    """All children of a split meet again: take up the parent's registers, with the children's changes."""
+    live = list(groups[0].live_slots())
+    changers: dict[int, list[Group]] = {}  # of registers, the children that have changed them
+    for group in groups:
+        for slot in _changed(group, live):
+            changers.setdefault(slot, []).append(group)
+    changes: dict[tuple[int, ...], list[int]] = {}  # by the children that have changed them: registers
+    for slot, who in changers.items():
+        changes.setdefault(tuple(map(id, who)), []).append(slot)
+    for slots in changes.values():
+        _take_up(parent, slots, changers[slots[0]])
+    parent.pc, parent.stack = groups[0].pc, groups[0].stack
+    parent.barrier_value, parent.copies, parent.bulk = None, GroupQueue(), GroupQueue()
+    _merge_state(parent, groups, None)
+    return parent
+
+
+def _changed(group: Group, slots: list[int]) -> list[int]:
+    """Registers that a part of a group has values of its own for."""
+    registers, borrowed = group.R, group.borrowed
+    own = [slot for slot in slots if registers[slot] is not LAZY]  # few: a part has only what it has used
+    return [slot for slot in own if registers[slot] is not borrowed.get(slot, LAZY)]
+
+
+def _take_up(parent: Group, slots: list[int], groups: list[Group]) -> None:
+    """Give the parent the values of registers that some of its children have changed."""
+    bases = None
+    if sum(group.size for group in groups) < parent.size:
+        parent.resolve_all(slots)
+        bases = [parent.R[slot] for slot in slots]
+    parts = [(group, [group.R[slot] for slot in slots]) for group in groups]
+    done = dict(register_split_merge.overlay(parent.machine.program, slots, bases, parts))
+    for slot in slots:
+        if slot in done:
+            parent.R[slot] = done[slot]
+        else:
+            changed = [(group, group.R[slot]) for group in groups]
+            parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
+
+
+def _joined(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]]:
+    """The threads of several groups, and where those of each are among them."""
+    sets = tuple(group.threads for group in groups)
+    family = sets[0].family
+    found = family.joined.get(sets)
+    if found is None:
+        found = _stacked(machine, groups) or _gathered(machine, groups)
+        if not family.is_full:
+            family.joined[sets] = found
+    return found
+
+
+def _gathered(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]]:
+    """Of any groups."""
+    flats = [g.flat for g in groups]
+    flat = np.concatenate(flats)
+    order = np.argsort(flat, kind="stable")
+    positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
+    return _threads_of(machine, groups[0].threads.family, flat[order]), positions
+
+
+def _stacked(machine: Machine, groups: list[Group]) -> tuple[Threads, list[np.ndarray]] | None:
+    """Of product sets of the same threads of different CTAs; None where they are not."""
+    tid = groups[0].tid
+    if not all(g.product and (g.tid is tid or np.array_equal(g.tid, tid)) for g in groups):
+        return None
+    ctas = np.concatenate([g.cta[:, 0] for g in groups])
+    order = np.argsort(ctas)
+    places = np.empty((len(ctas), tid.shape[1]), np.int64)
+    places[order] = np.arange(places.size).reshape(places.shape)
+    edges = np.cumsum([len(g.cta) for g in groups])[:-1]
+    merged = groups[0].threads.family.of(ctas[order][:, None], tid, machine.threads)
+    return merged, [part.reshape(-1) for part in np.split(places, edges)]
+
+
+def _threads_of(machine: Machine, family: Family, flat: np.ndarray) -> Threads:
+    """The threads with these indices in the batch."""
+    cta, tid = np.divmod(flat, machine.threads)
+    rows, columns = distinct(cta), distinct(tid)
+    if len(rows) * len(columns) == len(flat):
+        return family.of(rows[:, None], columns[None], machine.threads)
+    return family.of(cta[None], tid[None], machine.threads)
+
+
+def _merge_state(merged: Group, groups: list[Group], positions: list[np.ndarray] | None) -> None:
+    """What barriers have told the groups, and the copies that they have started."""
+    merged.copies = GroupQueue.joined([g.copies for g in groups])
+    merged.bulk = GroupQueue.joined([g.bulk for g in groups])
+    if any(g.barrier_value is not None for g in groups):
+        told = [spread(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
+        merged.barrier_value = _side_by_side(merged, groups, told, positions)
+
+
+def _side_by_side(
+    merged: Group, groups: list[Group], values: list[np.ndarray], positions: list[np.ndarray] | None
+) -> np.ndarray:
+    """The values of several groups as one of the group that they have become."""
+    if positions is None:
+        out = np.zeros(merged.shape, np.int64)
+        for group, value in zip(groups, values):
+            place(out, group.select, value)
+        return out
+    flat = np.zeros(len(merged.flat), np.int64)
+    for value, position in zip(values, positions):
+        flat[position] = value.reshape(-1)
+    return flat.reshape(merged.shape)
+
+
+def place(out: np.ndarray, select, value) -> None:
+    """Write a child's values into an array of its parent's shape."""
+    if select[0] == "rows":
+        out[select[1]] = value
+    elif select[0] == "columns":
+        out[:, select[1]] = value
+    else:
+        out[select[1], select[2]] = value[0]
+
+
+def overlay(base, changed, shape):
+    """The parent's value with the children's values over it."""
+    if isinstance(base, tuple):
+        return tuple(overlay(b, [(g, v[i]) for g, v in changed], shape) for i, b in enumerate(base))
+    is_whole = sum(group.size for group, _ in changed) == shape[0] * shape[1]
+    given = [value for _, value in changed] + ([] if is_whole else [base])
+    if all(value.ndim == 0 for value in given) and len({value.tobytes() for value in given}) == 1:
+        return given[0]
+    if all(group.select[0] == "rows" for group, _ in changed) and all(map(is_of_ctas, given)):
+        shape = (shape[0], 1)  # each CTA has its own
+    out = np.empty(shape, given[0].dtype)
+    if not is_whole:
+        out[...] = base
+    for group, value in changed:
+        place(out, group.select, value if group.select[0] != "flat" else spread(value, group.shape))
+    return out
+
+
+def assemble(values, groups, positions, count, shape):
+    """One register of a merged group, from those of the groups."""
+    first = values[0]
+    if isinstance(first, tuple):
+        return tuple(assemble([v[i] for v in values], groups, positions, count, shape) for i in range(len(first)))
+    if all(np.ndim(v) == 0 for v in values) and all(v is first or v.tobytes() == first.tobytes() for v in values):
+        return first
+    out = np.empty(count, np.asarray(first).dtype)
+    for value, group, position in zip(values, groups, positions):
+        out[position] = spread(value, group.shape).reshape(-1)
+    return out.reshape(shape)

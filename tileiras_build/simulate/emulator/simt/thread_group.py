@@ -1,0 +1,243 @@
+"""Groups of threads at one pc, and how they part.
+
+The registers of a group are arrays of shape (CTAs, threads) - a product set - or (1, n) for any other set, and
+broadcast: a value that does not depend on the thread may be (CTAs, 1) or a scalar. The parts of a group that a branch
+has split keep a reference to its registers and copy only what they touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..jit import register_split_merge
+from .async_copy_groups import GroupQueue
+from .broadcasting import spread
+from .cta_clusters import RANK_SHIFT
+from .thread_sets import Threads
+
+LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
+
+
+_NO_CARRY = np.bool_(False)
+
+
+class Split:
+    """A branch on which the threads of a group disagree: pieces of (threads' mask, pc)."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces):
+        self.pieces = pieces
+
+
+class Event:
+    """Something only the scheduler can do: barrier, exit, call, return, wait for warp mates."""
+
+    __slots__ = ("data", "kind")
+
+    def __init__(self, kind, *data):
+        self.kind, self.data = kind, data
+
+
+class Group:
+    """Threads at one pc; those of a subgroup see the registers of its ``parent`` through ``select``."""
+
+    def __init__(self, machine, cta, tid, registers, parent=None, select=None, threads: Threads | None = None):
+        self.machine = self.m = machine
+        self.threads = threads = threads or Threads(cta, tid, machine.threads)
+        self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
+        self.product = threads.product  # otherwise any set of threads, as (1, n)
+        self.shape, self.whole, self.dense = threads.shape, threads.whole, threads.dense
+        self.known, self.specials = threads.known, threads.specials
+        self.R, self.parent, self.select = registers, parent, select
+        self.pc = 0
+        self.stack: tuple[int, ...] = ()
+        self.barrier_value: np.ndarray | None = None
+        self.carry = _NO_CARRY
+        self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
+        self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
+        self.since = 0
+        self.borrowed: dict = {}  # register values taken from the parent and not written since
+        self.resolved: set = set()  # functions whose registers have been filled
+        self._complete: bool | int | None = None  # whether warps are, or at how many exits they were not
+
+    @property
+    def flat(self) -> np.ndarray:
+        """Index in the batch of each thread, ascending."""
+        return self.threads.flat
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    # -- warps ---------------------------------------------------------------------------------------
+    @property
+    def present(self) -> np.ndarray | None:
+        """Which lanes of each warp are in the group, (warps, 32); None when all are."""
+        return None if self.dense else self.threads.scattered[1]
+
+    @property
+    def warps(self) -> int:
+        if self.dense:
+            return self.size // 32
+        return len(self.threads.scattered[2])
+
+    def to_warps(self, value) -> np.ndarray:
+        """A register value as (warps, 32); absent lanes hold zeros."""
+        if self.dense:
+            return spread(value, self.shape).reshape(-1, 32)
+        slots, present, _ = self.threads.scattered
+        out = np.zeros(present.shape, np.asarray(value).dtype)
+        out[slots] = spread(value, self.shape).reshape(-1)
+        return out
+
+    def from_warps(self, value: np.ndarray) -> np.ndarray:
+        """The inverse of ``to_warps``."""
+        if self.dense:
+            return value.reshape(self.shape)
+        return value[self.threads.scattered[0]].reshape(self.shape)
+
+    def warps_complete(self, mask=None) -> bool:
+        """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
+        if self.dense:
+            return True
+        if mask is None and self._complete in (True, self.machine.exits):
+            return self._complete is True
+        _, present, numbers = self.threads.scattered
+        per_cta = -(-self.machine.threads // 32)
+        cta, warp = np.divmod(numbers, per_cta)
+        tid = warp[:, None] * 32 + np.arange(32)
+        inside = tid < self.machine.threads
+        alive = (
+            self.machine.alive[np.minimum(cta[:, None] * self.machine.threads + tid, len(self.machine.alive) - 1)]
+            & inside
+        )
+        needed = alive & ~present
+        if mask is not None and needed.any():
+            bits = np.bitwise_or.reduce(self.to_warps(mask), axis=1)
+            needed &= (bits[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) != 0
+        complete = not needed.any()
+        if mask is None:
+            self._complete = complete or self.machine.exits
+        return complete
+
+    def require_warps(self, mask=None):
+        return None if self.warps_complete(mask) else Event("mates")
+
+    # -- values --------------------------------------------------------------------------------------
+    def special(self, name: str):
+        found = self.specials.get(name)
+        if found is None:
+            found = self.machine.special(self, name)
+            if name not in ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
+                self.specials[name] = found
+        return found
+
+    @property
+    def shared_window(self):
+        """What the addresses of the CTA's own shared memory start from: its rank in the cluster."""
+        rank = self.machine.clusters.rank(self.cta)
+        return (rank << RANK_SHIFT).astype(np.uint32)
+
+    def full(self, value) -> np.ndarray:
+        """A value for each thread, flat."""
+        return spread(value, self.shape).reshape(-1)
+
+    def branch(self, predicate, taken: int, otherwise: int):
+        """Where a conditional branch goes: a pc, or a Split where the threads disagree."""
+        if np.ndim(predicate) == 0:
+            return taken if predicate else otherwise
+        count = np.count_nonzero(predicate)
+        if count == predicate.size:
+            return taken
+        if not count:
+            return otherwise
+        return Split([(predicate, taken), (~predicate, otherwise)])
+
+    def take(self, mask) -> Group:
+        """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
+        threads, select = self.threads.part(mask)
+        child = Group(self.machine, threads.cta, threads.tid, [LAZY] * len(self.R), self, select, threads)
+        child.stack = self.stack
+        if self.copies or self.bulk:
+            self._split_copies(child)
+        return child
+
+    def _split_copies(self, child: Group) -> None:
+        """A subgroup waits for the copies that its threads have started."""
+        member = np.zeros(len(self.machine.alive), bool)
+        member[child.flat] = True
+        child.copies, child.bulk = self.copies.only(member), self.bulk.only(member)
+
+    @property
+    def depth(self) -> int:
+        count, group = 0, self.parent
+        while group is not None:
+            count, group = count + 1, group.parent
+        return count
+
+    def live_slots(self) -> Iterable[int]:
+        """Registers that this group may still read, callers' ones included."""
+        program = self.machine.program
+        if not self.stack:
+            return program.slots_at(self.pc)
+        live = set(program.slots_at(self.pc))
+        for pc in self.stack:
+            live.update(program.slots_at(pc))
+        return live
+
+    def detach(self):
+        """Fill the live registers and forget the parent."""
+        self.resolve_all(list(self.live_slots()))
+        template = self.machine.program.register_template
+        for slot, value in enumerate(self.R):
+            if value is LAZY:
+                self.R[slot] = template[slot]
+        self.parent = self.select = None
+        self.borrowed.clear()
+
+    def resolve_all(self, slots: list[int]) -> None:
+        """Fill the registers among some that are not there yet."""
+        registers = self.R
+        lazy = [slot for slot in slots if registers[slot] is LAZY]
+        if not lazy or self.parent is None:
+            return
+        self.parent.resolve_all(lazy)
+        register_split_merge.pick(self, lazy)
+        of_parent, borrowed, select = self.parent.R, self.borrowed, self.select
+        for slot in lazy:
+            if registers[slot] is LAZY:
+                registers[slot] = borrowed[slot] = pick(of_parent[slot], select)
+
+    def resolve(self, slot: int):
+        """The value of a register, taken from the parent on first use."""
+        value = self.R[slot]
+        if value is LAZY:
+            value = pick(self.parent.resolve(slot), self.select)
+            self.R[slot] = self.borrowed[slot] = value
+        return value
+
+
+def is_of_ctas(value) -> bool:
+    """Whether the threads of each CTA have the same value."""
+    return np.ndim(value) == 0 or value.shape[1] == 1
+
+
+def pick(value, select):
+    """The part of a register value that a subgroup sees."""
+    if isinstance(value, tuple):
+        return tuple(pick(part, select) for part in value)
+    if np.ndim(value) == 0:
+        return value
+    if select[0] == "rows":
+        return value if value.shape[0] == 1 else value[select[1]]
+    if select[0] == "columns":
+        return value if value.shape[1] == 1 else np.ascontiguousarray(value[:, select[1]])
+    _, i, j = select
+    if value.shape[0] == 1:
+        return value[0, j][None] if value.shape[1] > 1 else value
+    if value.shape[1] == 1:
+        return value[i, 0][None]
+    return value[i, j][None]

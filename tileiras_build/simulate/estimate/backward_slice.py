@@ -1,0 +1,153 @@
+"""Which instructions decide where a warp goes and what it touches: the rest need not be followed to be counted.
+
+A register is wanted before an instruction if a later one that is followed reads it. Wanted ones flow backwards through the
+graph of basic blocks until nothing changes, as liveness does (Aho, Lam, Sethi and Ullman, "Compilers", section 9.2.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .sass_operands import MEMORY, PREDICATE, PROGRAM_COUNTER, REGISTER, TRUE, UNIFORM, UNIFORM_PREDICATE, ZERO, Operand
+from .sass_parser import Instruction, MachineCode
+
+# Where each kind of register begins in a set of bits.
+_BASES = {REGISTER: 0, UNIFORM: 256, PREDICATE: 512, UNIFORM_PREDICATE: 520, PROGRAM_COUNTER: 528}
+_NOWHERE = {REGISTER: ZERO, UNIFORM: ZERO, PREDICATE: TRUE, UNIFORM_PREDICATE: TRUE}
+# Opcodes whose first operand is no result.
+_NO_RESULT = (
+    "ST", "STG", "STS", "STL", "STSM", "RED", "REDG", "REDAS", "BRA", "EXIT", "BAR", "MEMBAR", "BSSY", "BSYNC", "LDGSTS",
+    "NOP", "RET", "BRX", "DEPBAR", "ARRIVES", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF", "UBLKCP", "UBLKRED", "UTCHMMA",
+    "UTCQMMA", "UTCIMMA", "UTCOMMA", "UTCBAR", "UTCCP", "STTM", "CCTL", "WARPSYNC", "CALL", "STAS", "BPT", "FENCE",
+)  # fmt: skip
+_VOTES = ("VOTE", "VOTEU")  # whose last operand is what is voted on
+_TRUTHS_ONLY = ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "SYNCS", "USETMAXREG", "R2P", "ELECT")
+_NAMES_BARRIER = ("UTMALDG", "UBLKCP")  # in the register behind the place in shared memory
+_WIDE = frozenset({"WIDE", "HI", "64", "U64", "S64"})
+_SIZES = {"64": 2, "128": 4, "256": 8}
+
+
+def _bit(operand: Operand, further: int = 0) -> int:
+    base = _BASES.get(operand.kind)
+    if base is None or operand.number == _NOWHERE.get(operand.kind):
+        return 0
+    return 1 << base + operand.number + further
+
+
+def results_of(one: Instruction) -> tuple[Operand, ...]:
+    """The operands that an instruction writes."""
+    name = one.opcode.removeprefix("U")
+    if one.opcode in _NO_RESULT or not one.operands:
+        return ()
+    if one.opcode in _VOTES:
+        return one.operands[:-1]
+    leading = 0
+    while leading < len(one.operands) and one.operands[leading].is_predicate:
+        leading += 1
+    if name in _TRUTHS_ONLY:
+        return one.operands[: min(leading, 2)]
+    if leading:
+        return one.operands[: leading + 1]
+    return (one.operands[0], *(() if one.truths == one.operands[1:] else one.carries))
+
+
+def written(one: Instruction) -> int:
+    """The registers that an instruction writes, a bit for each."""
+    if one.opcode == "R2P":
+        return sum(1 << _BASES[PREDICATE] + number for number in range(7))
+    found = 0
+    for operand in results_of(one):
+        for further in range(width_of(one) if operand.is_register else 1):
+            found |= _bit(operand, further)
+    return found
+
+
+def width_of(one: Instruction) -> int:
+    """How many registers each result fills."""
+    if (one.opcode == "CS2R" and "32" not in one.modifiers) or "WIDE" in one.modifiers:
+        return 2
+    return next((count for size, count in _SIZES.items() if size in one.modifiers), 1)
+
+
+def read(one: Instruction) -> int:
+    """The registers that an instruction reads, its guard among them."""
+    found = _bit(one.guard) if one.guard else 0
+    if one.opcode == "P2R":
+        found |= sum(1 << _BASES[PREDICATE] + number for number in range(7))
+    wide = bool(_WIDE & set(one.modifiers)) or one.opcode in _NAMES_BARRIER
+    results = results_of(one)
+    for operand in one.operands[0 if one.opcode in _NO_RESULT else len(results) :]:
+        found |= _reads(operand, wide)
+    return found
+
+
+def _reads(operand: Operand, wide: bool) -> int:
+    found = _bit(operand) | (_bit(operand, 1) if wide and operand.is_register else 0)
+    for part in (*operand.parts, *((operand.bank,) if operand.bank else ())):
+        found |= _reads(part, wide or "64" in part.selected)
+    return found
+
+
+def addresses(one: Instruction) -> int:
+    """The registers that a place in memory is made of, and the guard."""
+    found = _bit(one.guard) if one.guard else 0
+    for operand in one.operands:
+        if operand.kind == MEMORY:
+            found |= _reads(operand, False)
+    return found
+
+
+def followed(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
+    """The numbers of the instructions to follow, where ``wanted`` says which registers one is asked for in any case."""
+    blocks = [_Block(code, block, wanted) for block in code.blocks]
+    leads = [list(_next_blocks(code, number)) for number in range(len(blocks))]
+    needed = [0] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for number in reversed(range(len(blocks))):
+            after = 0
+            for target in leads[number]:
+                after |= needed[target]
+            before = blocks[number].before(after)
+            changed |= before != needed[number]
+            needed[number] = before
+    return frozenset(one for block in blocks for one in block.followed)
+
+
+class _Block:
+    """One basic block in the flow of wanted registers."""
+
+    def __init__(self, code: MachineCode, block: range, wanted: Callable[[Instruction], int]):
+        self.rows = [(code.instructions[n], *_facts(code.instructions[n], wanted)) for n in reversed(block)]
+        self.followed: set[int] = set()
+
+    def before(self, needed: int) -> int:
+        """What is wanted before the block, where ``needed`` is behind it."""
+        for one, writes, reads, asked in self.rows:
+            if writes & needed:
+                self.followed.add(one.number)
+                # What is written for some lanes only leaves the rest.
+                needed = (needed if one.guard else needed & ~writes) | reads
+            needed |= asked
+        return needed
+
+
+def _facts(one: Instruction, wanted: Callable[[Instruction], int]) -> tuple[int, int, int]:
+    return written(one), read(one), wanted(one)
+
+
+def _next_blocks(code: MachineCode, number: int) -> Iterator[int]:
+    block = code.blocks[number]
+    last = code.instructions[block[-1]]
+    targets = [last.target] if last.target is not None else list(last.table)
+    if last.opcode == "RET":
+        targets = [one.number + 1 for one in code.instructions if one.opcode == "CALL"]
+    goes_on = not last.ends_block or last.guard is not None or last.opcode == "CALL" or _is_conditional(last)
+    targets += [block[-1] + 1] if goes_on else []
+    yield from (code.block_at[target] for target in targets if target in code.block_at)
+
+
+def _is_conditional(one: Instruction) -> bool:
+    """Whether a jump has its condition among its operands, as ``BRA P0, …`` and ``BRA.U UP0, …`` have."""
+    return one.target is not None and any(operand.is_predicate for operand in one.operands)

@@ -1,0 +1,174 @@
+"""What a block makes the machine do: its warps' paths, summed over the pipes and memories that they go through."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from ...target.gpu_rates import SHARED_BYTES, TENSOR_MEMORY_READ, TENSOR_MEMORY_WRITE, Machine
+from .instruction_throughput import WARPGROUP, Product, is_product, pipe_clocks, product
+from .memory_transactions import GLOBAL, LOADS, SECTOR
+from .sass_parser import Instruction, MachineCode
+from .warp_trace import Observed, WarpTrace
+
+ASYNC_LOADS = ("UTMALDG", "UBLKCP")
+ASYNC_STORES = ("UTMASTG", "UTMAREDG", "UBLKRED")
+_COPIED = re.compile(r"(?:\d+x)?(\d+)dp(\d+)bit")  # UTCCP.T.S.4x32dp128bit
+_TENSOR_MEMORY = {"LDTM": TENSOR_MEMORY_READ, "STTM": TENSOR_MEMORY_WRITE}
+
+
+@dataclass
+class Work:
+    """Of one block, on average: instructions of warps, clocks of the multiprocessor by pipe, bytes by where they go.
+
+    ``read`` and ``written`` are bytes of each array by what its addresses begin with (0: nobody knows whose), ``fetched`` those
+    that arrive by asynchronous copies that a barrier counts, of which ``from_l2`` is the share that L2 sends. ``unknown`` are
+    the addresses of jumps that memory decides, ``blind`` accesses whose addresses are not known.
+    """
+
+    instructions: float = 0
+    pipes: Counter[str] = field(default_factory=Counter)
+    multiply_adds: float = 0
+    tensor: float = 0
+    shared: float = 0
+    l1: float = 0
+    tensor_memory: float = 0
+    read: Counter[int] = field(default_factory=Counter)
+    written: Counter[int] = field(default_factory=Counter)
+    fetched: float = 0
+    from_l2: float = 1.0
+    async_stores: float = 0
+    spills: float = 0
+    unknown: set[int] = field(default_factory=set)
+    blind: set[int] = field(default_factory=set)
+
+    @property
+    def l2_bytes(self) -> float:
+        """What passes between the multiprocessor and L2, but what TMA stores."""
+        return sum(self.read.values()) + sum(self.written.values()) + self.fetched * self.from_l2
+
+    def add(self, other: Work, share: float) -> None:
+        """Another block's, with its share in the average."""
+        for name in ("instructions", "multiply_adds", "tensor", "shared", "l1", "tensor_memory", "fetched", "async_stores",
+                     "spills"):  # fmt: skip
+            setattr(self, name, getattr(self, name) + share * getattr(other, name))
+        for name in ("pipes", "read", "written"):
+            mine = getattr(self, name)
+            for key, value in getattr(other, name).items():
+                mine[key] += share * value
+        self.unknown |= other.unknown
+        self.blind |= other.blind
+        self.from_l2 = other.from_l2
+
+
+class Accountant:
+    """Sums what warps do, for one kernel on one machine; ``cluster`` is the number of blocks that a multicast reaches."""
+
+    def __init__(self, code: MachineCode, machine: Machine, cluster: int = 1):
+        self.code, self.machine, self.cluster = code, machine, cluster
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, dict[str, float], float]]:
+        """Of each basic block: instructions, clocks by pipe, bytes spilled."""
+        return [self._block([self.code.instructions[n] for n in block]) for block in self.code.blocks]
+
+    def _block(self, ones: list[Instruction]) -> tuple[int, dict[str, float], float]:
+        pipes: Counter[str] = Counter()
+        for one in ones:
+            if found := pipe_clocks(one, self.machine.rates):
+                pipes[found[0]] += found[1]  # type: ignore[assignment]
+        spilled = sum(one.opcode in ("LDL", "STL") for one in ones)
+        return sum(one.opcode != "NOP" for one in ones), dict(pipes), 128.0 * spilled
+
+    def block(self, warps: Iterable[WarpTrace]) -> Work:
+        """The work of a block with these warps."""
+        found = Work()
+        for trace in warps:
+            self._add_path(found, trace)
+            for number, seen in trace.observed.items():
+                self._add_observed(found, self.code.instructions[number], seen)
+            found.unknown |= set(trace.unknown)
+        return found
+
+    def _add_path(self, found: Work, trace: WarpTrace) -> None:
+        for number, passes in trace.passes().items():
+            count, pipes, spilled = self._blocks[number]
+            found.instructions += passes * count
+            found.spills += passes * spilled
+            found.l1 += passes * spilled / SHARED_BYTES
+            for pipe, clocks in pipes.items():
+                found.pipes[pipe] += passes * clocks  # type: ignore[assignment]
+            self._add_products(found, number, passes)
+
+    def _add_products(self, found: Work, number: int, passes: int) -> None:
+        for n in self.code.blocks[number]:
+            one = self.code.instructions[n]
+            if one.opcode in _TENSOR_MEMORY:
+                found.tensor_memory += passes * _tensor_memory_bytes(one) / _TENSOR_MEMORY[one.opcode]
+            if one.opcode == "UTCCP":
+                found.shared += passes * _copied_bytes(one) / SHARED_BYTES
+            if is_product(one) and not one.opcode.startswith("UTC"):
+                self._add_product(found, one, None, passes)
+
+    def _add_product(self, found: Work, one: Instruction, descriptor: int | None, count: float) -> None:
+        made = product(one, descriptor)
+        if made is None:
+            found.blind.add(one.number)
+            return
+        found.multiply_adds += count * made.multiply_adds
+        found.tensor += count * made.clocks(self.machine.rates) * made.ctas
+        found.shared += count * _shared_bytes(one, made) / SHARED_BYTES
+
+    def _add_observed(self, found: Work, one: Instruction, seen: Observed) -> None:
+        if one.opcode.startswith("UTC") and is_product(one):
+            for told in filter(None, seen.told):
+                self._add_product(found, one, told.get("idesc"), 1)
+        elif one.opcode == "SYNCS":
+            found.fetched += sum(expected_bytes(one, told) for told in filter(None, seen.told))
+        elif one.opcode in ASYNC_LOADS and "MULTICAST" in one.modifiers:
+            found.from_l2 = 1 / self.cluster
+        elif one.opcode in ASYNC_STORES:
+            found.async_stores += seen.executions
+        elif seen.accesses:
+            self._add_accesses(found, one, seen)
+
+    def _add_accesses(self, found: Work, one: Instruction, seen: Observed) -> None:
+        share = seen.executions / len(seen.accesses)
+        into = found.read if one.opcode in LOADS else found.written
+        for taken in seen.accesses:
+            found.shared += share * taken.wavefronts
+            found.l1 += share * max(taken.lines, taken.bytes / SHARED_BYTES) * (one.opcode in GLOBAL)
+            for owner, sectors in taken.sectors.items():
+                into[owner] += share * sectors * SECTOR  # type: ignore[assignment]
+            if not taken.known:
+                found.blind.add(one.number)
+
+
+def _shared_bytes(one: Instruction, made: Product) -> float:
+    """What one warp's part of a product reads: the right operand of a warpgroup's is read once for its four warps."""
+    if "GMMA" not in one.opcode:
+        return made.shared_bytes
+    right = replace(made, left_shared=False).shared_bytes
+    return made.shared_bytes - right + right / WARPGROUP
+
+
+def expected_bytes(one: Instruction, told: dict[str, int | None]) -> int:
+    """Bytes that an arrival tells its barrier to expect."""
+    if "ARRIVE" not in one.modifiers or any(modifier.endswith("T0") for modifier in one.modifiers):
+        return 0
+    return told.get("word") or 0
+
+
+def _copied_bytes(one: Instruction) -> int:
+    """What a copy to tensor memory reads of shared memory: so many lanes of so many bits, as its name says, once."""
+    shape = _COPIED.fullmatch(one.modifiers[-1]) if one.modifiers else None
+    return int(shape[1]) * int(shape[2]) // 8 if shape else 0
+
+
+def _tensor_memory_bytes(one: Instruction) -> int:
+    """Of LDTM and STTM: 32 lanes of a word for each column."""
+    columns = next((int(modifier[1:]) for modifier in one.modifiers if modifier[:1] == "x"), 1)
+    return 32 * 4 * columns

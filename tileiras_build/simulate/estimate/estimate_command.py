@@ -1,0 +1,110 @@
+"""``tileiras-build estimate``: read the cubins, their manifests and the problem, and print what the model says."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ...core.errors import InvalidInput, Location, one_of
+from ...core.file_io import read_file
+from ...manifest.launch_manifest import Launch as Manifest
+from ...manifest.launch_manifest import loaded, read_launch_manifest
+from ...target.gpu_rates import machine_of
+from .estimate_report import document, table
+from .kernel_from_cubin import Kernel, read_kernels
+from .launch_and_constant_banks import Launch
+from .performance_model import Estimate, estimate
+from .problem_size import launch_of_cubin, launch_of_manifest, read_extents, read_settings
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the estimate, beside that of the other cubin. Raises the errors of reading and of ``estimate``."""
+    ours = _estimate(options, options.file, options.kernel)
+    theirs = None
+    if options.against:
+        theirs = _estimate(options, options.against, None, (ours, _manifest(options.file)))
+    if options.json:
+        found = document(ours) | ({} if theirs is None else {"against": document(theirs)})
+        print(json.dumps(found, indent=2))
+    else:
+        print(table(ours, theirs))
+
+
+def _estimate(
+    options: argparse.Namespace,
+    file: str,
+    name: str | None,
+    model: tuple[Estimate, Mapping[str, Manifest]] | None = None,
+) -> Estimate:
+    kernel = _choose(read_kernels(read_file(file), file), name, file)
+    launch = (
+        _peer_launch(options, kernel, model[0].launch, _manifest(file))
+        if model
+        else _launch(options, kernel, _manifest(file))
+    )
+    trips = _trips(options.trips) if model is None else {}
+    return estimate(kernel, launch, trips)
+
+
+def _choose(kernels: dict[str, Kernel], name: str | None, file: str) -> Kernel:
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        what = "several kernels are in this cubin" if name is None else f"the cubin has no kernel {name}"
+        remedy = f"{one_of(name or '', kernels)}, with --kernel"
+        raise InvalidInput("estimate-kernel", what, location=Location(file), remedy=remedy)
+    return kernels[name]
+
+
+def _manifest(file: str) -> Mapping[str, Manifest]:
+    """The kernels of the manifest beside a cubin; none where there is no such file."""
+    path = Path(file).with_suffix(".json")
+    if not path.is_file():
+        return {}
+    try:
+        return read_launch_manifest(loaded(read_file(path))).kernels
+    except (ValueError, UnicodeDecodeError) as error:
+        message = f"this is not a launch manifest: {error}"
+        raise InvalidInput("report-manifest", message, location=Location(str(path))) from None
+
+
+def _launch(options: argparse.Namespace, kernel: Kernel, manifest: Mapping[str, Manifest]) -> Launch:
+    settings, grid = read_settings(options.settings), read_extents(options.grid, "grid")
+    block = read_extents(options.block, "block") if options.block else None
+    if kernel.name in manifest:
+        return launch_of_manifest(manifest[kernel.name], settings, grid, machine_of(kernel.target).multiprocessors)
+    return launch_of_cubin(kernel, settings, grid, block)
+
+
+def _peer_launch(
+    options: argparse.Namespace, kernel: Kernel, launch: Launch, manifest: Mapping[str, Manifest]
+) -> Launch:
+    """The launch of another compiler's kernel: the same arguments, its own blocks and shared memory; tile programs of which this
+    one takes several are blocks of a kernel that is not persistent."""
+    row = manifest.get(kernel.name)
+    if row and row.grid.persistent:
+        return _launch(options, kernel, manifest)
+    if launch.programs:
+        launch = replace(launch, grid=read_extents(options.grid, "grid"), programs=0)
+    if row:
+        return replace(
+            launch, block=(row.threads_per_cta, 1, 1), cluster=row.cluster, shared_memory=row.shared_memory.dynamic
+        )
+    block = launch.block if kernel.threads is None else (kernel.threads, 1, 1)
+    return replace(launch, block=block, cluster=kernel.cluster, shared_memory=0)
+
+
+def _trips(texts: list[str]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for text in texts:
+        address, sign, count = text.partition("=")
+        try:
+            found[int(address, 0)] = int(count, 0)
+        except ValueError:
+            sign = ""
+        if not sign or int(count, 0) < 1:
+            raise InvalidInput("estimate-trips", f"{text!r} is not ADDRESS=N", remedy="write 0x1a0=64")
+    return found

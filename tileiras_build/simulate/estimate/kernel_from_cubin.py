@@ -1,0 +1,77 @@
+"""A kernel as the model needs it: machine code, what it takes of a multiprocessor, its constants and where parameters lie."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from ...core.errors import InvalidInput, Location
+from ...target.cubin_reader import KernelResources, read_cubin, read_info
+from ...target.gpu_rates import BANKS, BankLayout
+from ...target.sass_listing import disassemble
+from ...target.targets import Target, find_target
+from .launch_and_constant_banks import Shape
+from .sass_parser import MachineCode, read_machine_code
+
+# Attribute numbers of .nv.info records, as `cuobjdump -elf` names them: EIATTR_PARAM_CBANK, EIATTR_REQNTID,
+# EIATTR_CTA_PER_CLUSTER.
+_PARAMETERS, _REQUIRED, _CLUSTER = 0x0A, 0x10, 0x3D
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a cubin; ``threads`` is the block that it asks for, None where it takes any."""
+
+    name: str
+    target: Target
+    cubin: bytes
+    resources: KernelResources
+    layout: BankLayout
+    banks: dict[int, bytes]
+    threads: int | None
+    cluster: Shape = (1, 1, 1)
+
+    @cached_property
+    def code(self) -> MachineCode:
+        """Its instructions. Raises InvalidInput[nvdisasm]."""
+        found = _codes(self.cubin).get(self.name)
+        if found is None:
+            raise InvalidInput("nvdisasm", f"nvdisasm prints no kernel {self.name}")
+        return found
+
+
+def read_kernels(cubin: bytes, file: str | None = None) -> dict[str, Kernel]:
+    """The kernels of a cubin by name.
+
+    Raises InvalidInput[cubin]; InvalidInput[estimate-no-kernel] where there is none.
+    """
+    found = read_cubin(cubin)
+    target = find_target(str(found.number))
+    kernels = {name: _kernel(cubin, name, target, used) for name, used in found.kernels.items()}
+    if not kernels:
+        raise InvalidInput("estimate-no-kernel", "no kernel is in this cubin", location=Location(file))
+    return kernels
+
+
+@lru_cache(maxsize=4)
+def _codes(cubin: bytes) -> dict[str, MachineCode]:
+    return read_machine_code(disassemble(cubin, "-hex"))
+
+
+def _kernel(cubin: bytes, name: str, target: Target, resources: KernelResources) -> Kernel:
+    sections, records = read_info(cubin, name)
+    facts = dict(records)
+    layout = BANKS.get(target.number, BANKS[100])
+    if len(place := facts.get(_PARAMETERS, b"")) >= 8:
+        layout = replace(layout, parameters=struct.unpack_from("<H", place, 4)[0])
+    banks = {n: sections[f".nv.constant{n}.{name}"] for n in range(1, 8) if f".nv.constant{n}.{name}" in sections}
+    block, cluster = _extents(facts, _REQUIRED), _extents(facts, _CLUSTER)
+    threads = None if block is None else block[0] * block[1] * block[2]
+    return Kernel(name, target, cubin, resources, layout, banks, threads, cluster or (1, 1, 1))
+
+
+def _extents(facts: dict[int, bytes], attribute: int) -> Shape | None:
+    """Three numbers that a record holds."""
+    record = facts.get(attribute, b"")
+    return struct.unpack_from("<III", record) if len(record) >= 12 else None

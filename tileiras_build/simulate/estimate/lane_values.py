@@ -1,0 +1,103 @@
+"""Values of a warp's registers: one number for all lanes, an array of a number for each, or None where nobody knows.
+
+Words are held as numbers from 0 to 2**32 - 1, arrays as int64, so that the same arithmetic serves both; what grows beyond 64
+bits wraps, and its low 64 bits are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...target.targets import WARP
+
+Lanes = int | np.ndarray | None
+Truth = bool | np.ndarray | None
+MASK = 0xFFFFFFFF
+LANES = np.arange(WARP, dtype=np.int64)
+ALL = np.ones(WARP, dtype=bool)
+
+
+def word(value: int | np.ndarray) -> int | np.ndarray:
+    """The low 32 bits."""
+    return value & MASK
+
+
+def signed(value: int | np.ndarray) -> int | np.ndarray:
+    """A word as a number with sign."""
+    return (value ^ 0x80000000) - 0x80000000
+
+
+def signed_pair(value: int | np.ndarray) -> int | np.ndarray:
+    """64 bits as a number with sign."""
+    if isinstance(value, np.ndarray):
+        return value
+    return (value & (1 << 64) - 1 ^ 1 << 63) - (1 << 63)
+
+
+def pair(low: int | np.ndarray, high: int | np.ndarray) -> int | np.ndarray:
+    """Two words as one number of 64 bits."""
+    return signed_pair(low | high << 32)
+
+
+def upper(value: int | np.ndarray) -> int | np.ndarray:
+    """The high word of 64 bits."""
+    return value >> 32 & MASK
+
+
+def floats(value: int | np.ndarray) -> np.ndarray:
+    """Words as f32."""
+    return np.atleast_1d(np.asarray(value, dtype=np.uint32)).view(np.float32)
+
+
+def bits(value: np.ndarray, like: tuple[Lanes, ...]) -> int | np.ndarray:
+    """f32 as words: one number where all of ``like`` are."""
+    words = np.atleast_1d(np.asarray(value, dtype=np.float32)).view(np.uint32).astype(np.int64)
+    return words if any(isinstance(one, np.ndarray) for one in like) else int(words[0])
+
+
+def to_lanes(value: int | np.ndarray) -> np.ndarray:
+    """A number for each lane."""
+    return value if isinstance(value, np.ndarray) else np.full(WARP, value, dtype=np.int64)
+
+
+def elementwise(function: Callable[[int], int], value: int | np.ndarray) -> int | np.ndarray:
+    """A function of one number, of each lane."""
+    if not isinstance(value, np.ndarray):
+        return function(value)
+    return np.array([function(int(one)) for one in value], dtype=np.int64)
+
+
+def select(truth: Truth, yes: Lanes, no: Lanes) -> Lanes:
+    """``yes`` where ``truth`` holds; None where that decides and is not known."""
+    if truth is None or yes is None or no is None:
+        alike = yes is not None and no is not None and np.array_equal(yes, no)
+        return yes if alike or truth is True else no if truth is False else None
+    if isinstance(truth, np.ndarray):
+        return np.where(truth, yes, no)
+    return yes if truth else no
+
+
+def both(one: Truth, other: Truth) -> Truth:
+    """Whether both hold; known where one is known not to."""
+    if one is None or other is None:
+        return False if one is False or other is False else None
+    return one & other
+
+
+def either(one: Truth, other: Truth) -> Truth:
+    """Whether one holds; known where one is known to."""
+    if one is None or other is None:
+        return True if one is True or other is True else None
+    return one | other
+
+
+def negation(truth: Truth) -> Truth:
+    """Whether it does not hold."""
+    return None if truth is None else ~truth if isinstance(truth, np.ndarray) else not truth
+
+
+def unless_same(truth: np.ndarray) -> bool | np.ndarray:
+    """One truth for all lanes where they agree."""
+    return bool(truth[0]) if (truth == truth[0]).all() else truth

@@ -1,0 +1,147 @@
+"""A launch as the model sees it: the grid, the blocks and the words in the constant banks.
+
+A pointer is a number that says which of the parameters it is, so that an address tells whose array it belongs to.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...target.gpu_rates import BankLayout
+
+BUFFER_BITS = 40  # arrays lie so far apart
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array in global memory; ``access`` as in a launch manifest."""
+
+    name: str
+    size: int  # bytes
+    access: str = "updated"
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the kernel needs what is in it."""
+        return self.access in ("loaded", "updated")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the kernel leaves something in it."""
+        return self.access in ("stored", "updated")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter of a launch: ``size`` bytes at ``offset`` from the first; ``value`` is an array, a number, or None."""
+
+    offset: int
+    size: int
+    value: Buffer | int | float | None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel; ``shared_memory`` is the dynamic part, in bytes of a block.
+
+    ``programs`` are the tile programs that the clusters of a persistent kernel take in turns; 0 where each cluster is one.
+    """
+
+    grid: Shape
+    block: Shape
+    arguments: tuple[Argument, ...]
+    cluster: Shape = (1, 1, 1)
+    shared_memory: int = 0
+    programs: int = 0
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def threads(self) -> int:
+        """How many threads a block has."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def cluster_blocks(self) -> int:
+        """How many blocks a cluster has."""
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+    @property
+    def clusters(self) -> Shape:
+        """How many clusters there are along each axis; the last ones may be cut off."""
+        x, y, z = (-(-size // part) for size, part in zip(self.grid, self.cluster, strict=True))
+        return x, y, z
+
+    @property
+    def buffers(self) -> dict[int, Buffer]:
+        """The arrays by what their addresses begin with."""
+        return {n: one.value for n, one in enumerate(self.arguments, 1) if isinstance(one.value, Buffer)}
+
+
+def buffer_of(address: int) -> int:
+    """What an address begins with: the place of its parameter, counted from 1."""
+    return address >> BUFFER_BITS
+
+
+STACK = 0xFFFC00  # where a thread's stack begins, from which it grows down
+PARAMETER_SPACE = 1 << 62  # where the generic address of the parameters is
+
+
+@dataclass
+class Constants:
+    """The constant banks: bank 0 by words, the others as the cubin has them; ``asked`` are the unknown words that were read."""
+
+    words: dict[int, int]
+    banks: Mapping[int, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, launch: Launch, layout: BankLayout, banks: Mapping[int, bytes]) -> Constants:
+        """Those of a launch."""
+        words: dict[int, int] = {layout.stack: STACK}
+        rows = ((layout.block, launch.block), (layout.grid, launch.grid), (layout.cluster, launch.cluster),
+                (layout.clusters, launch.clusters), (layout.rank, (launch.cluster_blocks,)),
+                (layout.reciprocals, tuple(map(_reciprocal, launch.cluster))))  # fmt: skip
+        for start, extents in rows:
+            if start is not None:
+                words |= {start + 4 * axis: extent for axis, extent in enumerate(extents)}
+        words |= _split(layout.pointer, struct.pack("<Q", PARAMETER_SPACE))
+        for number, argument in enumerate(launch.arguments, 1):
+            words |= _split(layout.parameters + argument.offset, _packed(number, argument))
+        return cls(words, banks)
+
+    def word(self, bank: int, offset: int) -> int | None:
+        """32 bits; None where the launch says nothing of them."""
+        if bank == 0:
+            return self.words.get(offset)
+        data = self.banks.get(bank, b"")[offset : offset + 4]
+        return int.from_bytes(data, "little") if len(data) == 4 else None
+
+
+def _reciprocal(extent: int) -> int:
+    """The word of 1 / ``extent`` in f32."""
+    return int.from_bytes(struct.pack("<f", 1 / extent), "little")
+
+
+def _packed(number: int, argument: Argument) -> bytes:
+    value = argument.value
+    if value is None:
+        return b""
+    if isinstance(value, Buffer):
+        return struct.pack("<Q", number << BUFFER_BITS)
+    if isinstance(value, float):
+        return struct.pack("<d" if argument.size == 8 else "<f", value)
+    return (value & (1 << 8 * argument.size) - 1).to_bytes(argument.size, "little")
+
+
+def _split(offset: int, data: bytes) -> dict[int, int]:
+    """Words by their offsets; one that lies in a part of a word is that word."""
+    padding = offset % 4
+    data = bytes(padding) + data
+    data += bytes(-len(data) % 4)
+    return {offset - padding + n: int.from_bytes(data[n : n + 4], "little") for n in range(0, len(data), 4)}

@@ -1,0 +1,122 @@
+"""What an access of a warp takes: sectors of memory, wavefronts of shared memory.
+
+Global memory is reached in sectors of 32 bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+Shared memory has 32 banks of 4 bytes; what lies in one bank at different addresses is served one after the other (CUDA C++
+Programming Guide, "Shared Memory" of each compute capability). Accesses of 8 bytes a thread are served by halves of the warp,
+those of 16 by quarters, matrices of LDSM and STSM one by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...target.targets import WARP
+from .lane_values import Lanes, to_lanes
+from .launch_and_constant_banks import buffer_of
+from .sass_operands import MEMORY, Operand
+from .sass_parser import Instruction
+
+SECTOR, LINE, BANK, BANKS = 32, 128, 4, 32
+ROW = 16  # bytes of a row of LDSM and STSM, which one lane names
+_SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
+_MATRICES = {"2": 2, "4": 4}
+GLOBAL = ("LDG", "STG", "ATOMG", "REDG", "RED", "ATOM", "LD", "ST")
+SHARED = ("LDS", "STS", "LDSM", "STSM", "ATOMS")
+ASYNC = ("LDGSTS",)
+LOADS = ("LDG", "LD", "LDGSTS")
+
+
+_PATTERNS: dict[tuple[bytes, bytes, str, int], int] = {}  # wavefronts by where the lanes are, from their first line on
+
+
+@dataclass
+class Access:
+    """What one execution takes: ``sectors`` of each array by what its addresses begin with, ``lines`` of 128 bytes, and
+    ``wavefronts`` of shared memory. ``known`` tells whether its addresses were.
+    """
+
+    bytes: int = 0
+    sectors: dict[int, int] = field(default_factory=dict)
+    lines: int = 0
+    wavefronts: int = 0
+    known: bool = True
+
+
+def size_of(one: Instruction) -> int:
+    """Bytes of a lane."""
+    if one.opcode in ("LDSM", "STSM"):
+        return 4 * _matrices(one)
+    return next((_SIZES[modifier] for modifier in one.modifiers if modifier in _SIZES), 4)
+
+
+def _matrices(one: Instruction) -> int:
+    return next((_MATRICES[modifier] for modifier in reversed(one.modifiers) if modifier in _MATRICES), 1)
+
+
+def places(one: Instruction) -> tuple[Operand | None, Operand | None]:
+    """The operands that name places in global and in shared memory."""
+    found = [operand for operand in one.operands if operand.kind == MEMORY]
+    if one.opcode in ASYNC:
+        return (found[1], found[0]) if len(found) > 1 else (None, None)
+    if one.opcode in SHARED:
+        return None, found[0] if found else None
+    return (found[-1] if found else None), None
+
+
+def access(one: Instruction, far: Lanes, near: Lanes, lanes: np.ndarray) -> Access:
+    """What the lanes take at addresses in global (``far``) and shared memory (``near``)."""
+    size, count = size_of(one), int(lanes.sum())
+    found = Access(bytes=size * count)
+    place, other = places(one)
+    if place is not None:
+        _add_global(found, far, size, lanes)
+    if other is not None:
+        _add_shared(found, one, near, size, lanes)
+    return found
+
+
+def _add_global(found: Access, far: Lanes, size: int, lanes: np.ndarray) -> None:
+    if far is None:
+        # What nobody knows is taken for the best that there is.
+        found.known, found.sectors, found.lines = False, {0: -(-found.bytes // SECTOR)}, -(-found.bytes // LINE)
+        return
+    starts = to_lanes(far)[lanes].tolist()
+    sectors = {(start + step) // SECTOR for start in starts for step in range(0, size, min(size, SECTOR))}
+    found.sectors = dict(Counter(buffer_of(sector * SECTOR) for sector in sectors))
+    found.lines = len({sector * SECTOR // LINE for sector in sectors})
+
+
+def _add_shared(found: Access, one: Instruction, near: Lanes, size: int, lanes: np.ndarray) -> None:
+    if near is None:
+        found.known, found.wavefronts = False, max(-(-found.bytes // LINE), 1)
+        return
+    starts = to_lanes(near)
+    # Banks repeat: places that differ by a multiple of all of them take as long.
+    base = int(starts[0]) // LINE * LINE
+    pattern = ((starts - base).tobytes(), lanes.tobytes(), one.opcode, size)
+    if pattern not in _PATTERNS:
+        _PATTERNS[pattern] = sum(_wavefronts(part) for part in _parts(one, starts - base, size, lanes))
+    found.wavefronts = _PATTERNS[pattern]
+
+
+def _parts(one: Instruction, starts: np.ndarray, size: int, lanes: np.ndarray) -> Iterator[np.ndarray]:
+    """The words of each part of the warp that is served on its own."""
+    if one.opcode in ("LDSM", "STSM"):
+        for matrix in range(_matrices(one)):
+            rows = starts[8 * matrix : 8 * matrix + 8]
+            yield (rows[:, None] + np.arange(0, ROW, BANK)).ravel() // BANK
+        return
+    together = WARP * BANK // max(size, BANK)
+    for start in range(0, WARP, together):
+        part = starts[start : start + together][lanes[start : start + together]]
+        if part.size:
+            yield (part[:, None] + np.arange(0, max(size, BANK), BANK)).ravel() // BANK
+
+
+def _wavefronts(words: np.ndarray) -> int:
+    """How often the fullest bank is asked."""
+    return max(Counter(word % BANKS for word in set(words.tolist())).values())

@@ -1,0 +1,125 @@
+"""One estimate: the bounds of a launch, the latency of its blocks, and which of them it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...target.gpu_rates import Machine, machine_of
+from ...target.targets import WARP
+from .cta_resource_usage import Accountant, Work
+from .cta_timeline import Timeline, average, follow_clusters, paths
+from .kernel_from_cubin import Kernel
+from .launch_and_constant_banks import Constants, Launch, Shape
+from .occupancy_waves import Waves, spread
+from .roofline import Facts, bounds, dram_bytes
+from .sample_ctas import persistent_clusters, sampled_clusters
+from .warp_trace import Tracer, WarpTrace
+
+LATENCY = "latency"
+Cluster = list[list[WarpTrace]]  # the warps of each block
+Followed = tuple[list[Cluster], list[float]]  # clusters, and the share of the grid that each stands for
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the model says of one launch: clocks by bound, ``clocks`` as the largest of them, the ``limit``.
+
+    ``reached`` is the part of the estimated time in which the most used resource works: 1 where nothing else is waited for.
+    """
+
+    kernel: str
+    target: str
+    machine: Machine
+    launch: Launch
+    waves: Waves
+    work: Work
+    bounds: Mapping[str, float]
+    timeline: Timeline
+    read: float
+    written: float
+
+    @property
+    def clocks(self) -> float:
+        """The estimate."""
+        return max(self.bounds.values())
+
+    @property
+    def limit(self) -> str:
+        """The bound that it is."""
+        return max(self.bounds, key=lambda name: self.bounds[name])
+
+    @property
+    def resource(self) -> str:
+        """The resource that is busy for the longest time."""
+        return max((name for name in self.bounds if name != LATENCY), key=lambda name: self.bounds[name])
+
+    @property
+    def reached(self) -> float:
+        """The share of the time in which that resource is busy."""
+        return self.bounds[self.resource] / self.clocks
+
+    @property
+    def microseconds(self) -> float:
+        """The estimate at the machine's clock."""
+        return self.machine.microseconds(self.clocks)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Of the tensor pipe, of all blocks."""
+        return self.work.multiply_adds * self.launch.blocks
+
+
+def estimate(kernel: Kernel, launch: Launch, trips: Mapping[int, int] | None = None) -> Estimate:
+    """The estimate of one launch; ``trips`` says how often jumps back that memory decides are taken, by their address.
+
+    Raises Unsupported[estimate-no-rates], InvalidInput[estimate-too-large], InvalidInput[estimate-endless].
+    """
+    machine = machine_of(kernel.target)
+    resources = kernel.resources
+    waves = spread(kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory)
+    tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
+    clusters, shares = _follow_persistent(tracer, launch) if launch.programs else _follow_sample(tracer, launch)
+    work = _average_work(kernel, machine, launch, clusters, shares)
+    read, written = dram_bytes(work, launch)
+    followed = follow_clusters(kernel.code, machine, launch, clusters, work, read)
+    timeline = followed[0] if launch.programs else average(followed)
+    found = bounds(Facts(work, waves, machine, launch, read, written))
+    found[LATENCY] = timeline.clocks * -(-waves.busiest // waves.resident)
+    return Estimate(kernel.name, kernel.target.name, machine, launch, waves, work, found, timeline, read, written)
+
+
+def _follow_sample(tracer: Tracer, launch: Launch) -> Followed:
+    """The clusters that stand for the grid: one, if the first and the last take the same ways."""
+    places = list(sampled_clusters(launch))
+    first = _follow(tracer, launch, places[0])
+    if len(places) == 1:
+        return [first], [1.0]
+    last = _follow(tracer, launch, places[-1])
+    if paths(first) == paths(last):
+        return [first], [1.0]
+    found = [first, *(_follow(tracer, launch, blocks) for blocks in places[1:-1]), last]
+    return found, [1 / len(found)] * len(found)
+
+
+def _follow_persistent(tracer: Tracer, launch: Launch) -> Followed:
+    """The cluster that has the most tile programs, and so ends last, and one of the others."""
+    places, shares = zip(*persistent_clusters(launch), strict=True)
+    return [_follow(tracer, launch, blocks) for blocks in places], list(shares)
+
+
+def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
+    """The warps of each block of a cluster."""
+    warps = range(-(-launch.threads // WARP))
+    return [[tracer.warp(place, number) for number in warps] for place in blocks]
+
+
+def _average_work(
+    kernel: Kernel, machine: Machine, launch: Launch, clusters: Sequence[Cluster], shares: Sequence[float]
+) -> Work:
+    accountant = Accountant(kernel.code, machine, launch.cluster_blocks)
+    found = Work()
+    for cluster, share in zip(clusters, shares, strict=True):
+        for warps in cluster:
+            found.add(accountant.block(warps), share / len(cluster))
+    return found

@@ -1,0 +1,148 @@
+"""A launch from a problem's sizes: the manifest says which parameters there are, the user what is in them.
+
+``a=4096x1024`` gives an array its shape and, stored without gaps, its strides and bytes; ``a_stride_0=2048`` any parameter its
+value; ``scale=0.5`` a number. Where there is no manifest, parameters are counted from 0: ``0=@4194304`` is an array of so many
+bytes, ``1=1024`` an integer, ``2=0.5`` a float.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from math import prod
+
+from ...core.errors import InvalidInput
+from ...manifest.launch_manifest import Launch as Manifest
+from ...manifest.launch_manifest import Parameter
+from ...target.element_types import ELEMENT_TYPES
+from .kernel_from_cubin import Kernel
+from .launch_and_constant_banks import Argument, Buffer, Launch, Shape
+
+Value = Buffer | int | float | None
+_SHAPE = re.compile(r"^\d+(x\d+)*$")
+
+
+def read_settings(texts: Iterable[str]) -> dict[str, str]:
+    """``name=value`` by name. Raises InvalidInput[estimate-set]."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name or not value:
+            raise InvalidInput("estimate-set", f"{text!r} is not NAME=VALUE", remedy="write a=4096x4096 or scale=0.5")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def read_extents(text: str, what: str) -> Shape:
+    """``X[,Y[,Z]]`` as three numbers. Raises InvalidInput[estimate-set]."""
+    parts = text.replace("x", ",").split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise InvalidInput(
+            "estimate-set", f"{text!r} is not the {what}: up to three positive numbers", remedy="write 64,32"
+        )
+    x, y, z = (*map(int, parts), 1, 1)[:3]
+    return x, y, z
+
+
+def launch_of_manifest(row: Manifest, settings: Mapping[str, str], grid: Shape, multiprocessors: int = 1) -> Launch:
+    """The launch of a kernel with a manifest: of one that was built persistent, for a ``grid`` of tile programs, as its launcher
+    makes it on a GPU of so many multiprocessors. Raises InvalidInput[estimate-set] for what is missing or unknown."""
+    values = _values(row, settings)
+    ordinary = [Argument(param.offset, param.size, values[param.name]) for param in row.ordinary]
+    extents = [Argument(param.offset, param.size, extent) for param, extent in zip(row.extents, grid)]
+    known = (*ordinary, *extents)
+    maps = [Argument(param.offset, param.size, None) for param in row.params[len(known) :]]
+    launch = Launch(grid, (row.threads_per_cta, 1, 1), (*known, *maps), row.cluster, row.shared_memory.dynamic)
+    if not row.grid.persistent:
+        return launch
+    clusters, (x, y, z) = row.blocks(grid, multiprocessors)[0], row.cluster
+    return replace(launch, grid=(clusters * x, y, z), programs=prod(grid))
+
+
+def _values(row: Manifest, settings: Mapping[str, str]) -> dict[str, Value]:
+    left = dict(settings)
+    values: dict[str, Value] = {param.name: param.value for param in row.ordinary}
+    for argument in row.arguments:
+        parameters = row.params[argument.param : argument.param + argument.parameters]
+        if argument.name in left:
+            values |= _argument_values(parameters, left.pop(argument.name))
+    values |= {name: _number(left.pop(name)) for name in list(left) if name in values}
+    if left:
+        raise _wrong(f"the kernel has no parameter {', '.join(left)}", row)
+    if missing := [name for name, value in values.items() if value is None]:
+        raise _wrong(f"no value is set for {', '.join(missing)}", row)
+    return values
+
+
+def _wrong(message: str, row: Manifest) -> InvalidInput:
+    names = ", ".join(f"{one.name}={'x'.join(['N'] * (one.rank or 1))}" for one in row.arguments)
+    return InvalidInput("estimate-set", message, remedy=f"set {names}")
+
+
+def _argument_values(parameters: list[Parameter], text: str) -> dict[str, Value]:
+    """The values of an argument's parameters: an array's address, lengths and strides, or one number."""
+    first = parameters[0]
+    if first.kind != "pointer":
+        return {first.name: _number(text)}
+    rank = (len(parameters) - 1) // 2
+    shape = [int(part) for part in text.split("x")] if _SHAPE.match(text) else []
+    if not shape or (rank and len(shape) != rank):
+        what = f"{first.name} has {rank or 1} axes, {text!r} is not their lengths"
+        raise InvalidInput("estimate-set", what, remedy=f"write {first.name}={'x'.join(['1024'] * (rank or 1))}")
+    size = _bytes(first.element, shape)
+    lengths, strides = parameters[1 : 1 + rank], parameters[1 + rank :]
+    values: dict[str, Value] = {first.name: Buffer(first.name, size, first.access or "updated")}
+    # A plain pointer has neither parameters of lengths nor of strides.
+    values |= {param.name: extent for param, extent in zip(lengths, shape, strict=False)}
+    return values | {param.name: stride for param, stride in zip(strides, _strides(strides, shape), strict=False)}
+
+
+def _bytes(element: str | None, shape: list[int]) -> int:
+    bits = ELEMENT_TYPES[element].moved_bits if element in ELEMENT_TYPES else 8
+    count = 1
+    for extent in shape:
+        count *= extent
+    return -(-count * bits // 8)
+
+
+def _strides(parameters: list[Parameter], shape: list[int]) -> list[int]:
+    """Of an array without gaps whose axis with a stride of one, as the kernel was promised, is innermost: else the last."""
+    inner = next((axis for axis, param in enumerate(parameters) if param.value == 1), len(shape) - 1)
+    order = [inner, *(axis for axis in reversed(range(len(shape))) if axis != inner)]
+    strides, step = [0] * len(shape), 1
+    for axis in order:
+        strides[axis], step = step, step * shape[axis]
+    return strides
+
+
+def launch_of_cubin(kernel: Kernel, settings: Mapping[str, str], grid: Shape, block: Shape | None) -> Launch:
+    """The launch of a kernel of which only its cubin tells. Raises InvalidInput[estimate-set]."""
+    places = kernel.resources.parameters
+    missing = [str(n) for n in range(len(places)) if str(n) not in settings]
+    unknown = [name for name in settings if not name.isdecimal() or int(name) >= len(places)]
+    if missing or unknown:
+        what = f"{kernel.name} has parameters 0 to {len(places) - 1}: {', '.join(missing)} not set, {', '.join(unknown)} unknown"
+        raise InvalidInput("estimate-set", what, remedy="set 0=@BYTES for an array, 1=NUMBER for a number")
+    if block is None and kernel.threads is None:
+        raise InvalidInput("estimate-block", f"{kernel.name} takes blocks of any size", remedy="give --block")
+    values = [_value(f"parameter {n}", settings[str(n)]) for n in range(len(places))]
+    arguments = tuple(Argument(place.offset, place.size, value) for place, value in zip(places, values, strict=True))
+    return Launch(grid, block or (kernel.threads or 1, 1, 1), arguments, kernel.cluster)
+
+
+def _value(name: str, text: str) -> Value:
+    if text.startswith("@"):
+        if not text[1:].isdecimal():
+            raise InvalidInput("estimate-set", f"{text!r} is not @ and a number of bytes", remedy="write 0=@4194304")
+        return Buffer(name, int(text[1:]))
+    return _number(text)
+
+
+def _number(text: str) -> int | float:
+    for kind in (lambda word: int(word, 0), float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise InvalidInput("estimate-set", f"{text!r} is not a number", remedy="write n=1024 or scale=0.5")

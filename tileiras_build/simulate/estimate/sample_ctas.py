@@ -1,0 +1,40 @@
+"""Which blocks of a grid are followed: some that stand for all, whole clusters of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .launch_and_constant_banks import Launch, Shape
+
+MOST = 3  # clusters
+
+
+def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
+    """The blocks of each cluster that is followed: each stands for an equal part of the grid, along each of its axes.
+
+    Parts of the launch's order would not do: they begin wherever the shortest axis is then, so that the blocks of a causal
+    attention might all have few keys.
+    """
+    across, down, deep = launch.clusters
+    count = min(across * down * deep, MOST)
+    for step in range(count):
+        # The middle of each part.
+        x, y, z = ((2 * step + 1) * extent // (2 * count) for extent in launch.clusters)
+        yield list(_blocks(launch, (x, y, z)))
+
+
+def persistent_clusters(launch: Launch) -> list[tuple[list[Shape], float]]:
+    """Of a persistent kernel the clusters with the most tile programs and with the least, and the share of the clusters that
+    each stands for: the first ones take one program more where the programs do not come out even."""
+    across = launch.clusters[0]
+    most = launch.programs % across
+    first, last = list(_blocks(launch, (0, 0, 0))), list(_blocks(launch, (across - 1, 0, 0)))
+    return [(first, 1.0)] if not most else [(first, most / across), (last, 1 - most / across)]
+
+
+def _blocks(launch: Launch, corner: Shape) -> Iterator[Shape]:
+    x, y, z = launch.cluster
+    for offset in range(x * y * z):
+        within = (offset % x, offset // x % y, offset // (x * y))
+        place = [at * part + more for at, part, more in zip(corner, launch.cluster, within, strict=True)]
+        yield place[0], place[1], place[2]

@@ -1,0 +1,336 @@
+"""The paths of a block's warps: what each executes, how often, and what its accesses take.
+
+A warp is followed from its first instruction to its last. Only what decides where it goes and what it touches is computed
+(``slices.py``), from the words of the launch; every other instruction is counted. Addresses are computed the first few times that a block is passed, and taken to go on alike. Waits are met at once. Lanes that part at a
+branch run on one after the other, those that are furthest behind first, and join where they meet, as they do in hardware.
+Where a condition depends on what is in memory, the jump is not taken: slow paths stand out of the way and loops end. Such
+places are told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...core.errors import InvalidInput
+from ...target.targets import WARP
+from .backward_slice import addresses, followed, read, results_of, width_of
+from .lane_values import ALL, LANES, Truth
+from .launch_and_constant_banks import Constants, Launch, Shape
+from .mbarrier_phases import initializing
+from .memory_transactions import ASYNC, GLOBAL, SHARED, Access, access, places
+from .sass_operands import Operand
+from .sass_parser import BYTES, Instruction, MachineCode
+from .sass_semantics import Handler, handler_of
+from .warp_registers import Warp
+
+MOST_BLOCKS = 200_000  # basic blocks that one warp may pass
+SAMPLES = 3  # executions of an instruction whose addresses are looked at, in each warp
+MEMORY_OPCODES = (*GLOBAL, *SHARED, *ASYNC)
+# Instructions whose operands say how much they move or multiply.
+_TOLD = ("SYNCS", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA", "UBLKCP", "BAR", "UTMALDG", "UTMASTG", "ARRIVES", "UTCBAR",
+         "DEPBAR")  # fmt: skip
+_JUMPS = ("BRA", "JMP", "BRX", "BRXU", "JMX", "CALL", "RET", "EXIT", "KILL")
+
+
+@dataclass
+class Observed:
+    """What one instruction did in one warp: how often a lane executed it, sampled accesses, and words it was told.
+
+    ``told``: for each pass, words by their meaning, such as bytes that a barrier is to expect; None where no lane executed it.
+    """
+
+    executions: int = 0
+    accesses: list[Access] = field(default_factory=list)
+    told: list[dict[str, int | None] | None] = field(default_factory=list)
+
+
+@dataclass
+class WarpTrace:
+    """One warp's path: basic blocks in order, what instructions did by their numbers, and jumps that memory decides."""
+
+    blocks: list[int] = field(default_factory=list)
+    observed: dict[int, Observed] = field(default_factory=dict)
+    unknown: Counter[int] = field(default_factory=Counter)
+
+    def passes(self) -> Counter[int]:
+        """How often each block is passed."""
+        return Counter(self.blocks)
+
+
+@dataclass(eq=False)
+class _Group:
+    """Lanes that are at the same place; ``returns`` are where called functions go back to."""
+
+    place: int
+    lanes: np.ndarray
+    returns: tuple[int, ...] = ()
+
+
+class Tracer:
+    """Follows warps of one kernel in one launch; ``trips`` says how often a jump back that memory decides is taken, by
+    address.
+    """
+
+    def __init__(self, code: MachineCode, launch: Launch, constants: Constants, trips: dict[int, int] | None = None):
+        self.code, self.launch, self.constants, self.trips = code, launch, constants, trips or {}
+        self.told = initializing(code) | {one.number for one in code.instructions if one.opcode in _TOLD}
+        everything = _followed(code, self._wanted)
+        decisions = _followed(code, self._deciding)
+        self.steps = [self._block_steps(block, everything) for block in code.blocks]
+        self.decisions = [self._block_steps(block, decisions) for block in code.blocks]
+
+    def _block_steps(self, block: range, kept: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
+        ones = (self.code.instructions[number] for number in block)
+        return [(one, (handler_of(one) or _forget) if one.number in kept else None) for one in ones
+                if one.number in kept or one.opcode in MEMORY_OPCODES or one.number in self.told]  # fmt: skip
+
+    def _wanted(self, one: Instruction) -> int:
+        """The registers that an instruction is asked for in any case, a bit for each."""
+        if one.opcode in _JUMPS or one.number in self.told:
+            return read(one)
+        return addresses(one) if one.opcode in MEMORY_OPCODES else 0
+
+    def _deciding(self, one: Instruction) -> int:
+        """The same once an instruction's addresses have been seen often enough."""
+        if one.opcode not in MEMORY_OPCODES or one.number in self.told:
+            return self._wanted(one)
+        return read(replace(one, operands=())) if one.guard else 0
+
+    def warp(self, place: Shape, number: int) -> WarpTrace:
+        """Warp ``number`` of the block at ``place`` in the grid."""
+        lanes = number * WARP + LANES < self.launch.threads
+        warp = Warp(_special(self.launch, place, number), self.constants)
+        return _Walk(self, warp, lanes).run()
+
+
+class _Walk:
+    """One warp on its way."""
+
+    def __init__(self, tracer: Tracer, warp: Warp, lanes: np.ndarray):
+        self.tracer, self.warp, self.code = tracer, warp, tracer.code
+        self.groups = [_Group(0, lanes)]
+        self.trace = WarpTrace()
+        self.taken: Counter[int] = Counter()
+        self.passed: Counter[int] = Counter()
+
+    def run(self) -> WarpTrace:
+        """Until no lane is left."""
+        while self.groups:
+            if len(self.trace.blocks) > MOST_BLOCKS:
+                raise InvalidInput(
+                    "estimate-endless",
+                    f"{self.code.name} passes more than {MOST_BLOCKS} basic blocks in one warp",
+                    remedy="give a smaller problem",
+                )
+            self._pass_block(self._next())
+        return self.trace
+
+    def _next(self) -> _Group:
+        """The lanes that are furthest behind, all of them."""
+        if len(self.groups) == 1:
+            return self.groups[0]
+        place = min(group.place for group in self.groups)
+        here = [group for group in self.groups if group.place == place]
+        first = here[0]
+        for group in here[1:]:
+            first.lanes = first.lanes | group.lanes
+            self.groups.remove(group)
+        return first
+
+    def _pass_block(self, group: _Group) -> None:
+        number = self.code.block_at[group.place]
+        self.trace.blocks.append(number)
+        everyone = bool(group.lanes.all())
+        self.passed[number] += 1
+        sampled = self.passed[number] <= SAMPLES
+        for one, handler in (self.tracer.steps if sampled else self.tracer.decisions)[number]:
+            self._execute(one, handler, group.lanes, everyone)
+        self._leave(group, self.code.instructions[self.code.blocks[number][-1]])
+
+    def _execute(self, one: Instruction, handler: Handler | None, lanes: np.ndarray, everyone: bool) -> None:
+        truth: Truth = True if one.guard is None else self.warp.truth(one.guard)
+        self.warp.active = None if everyone and truth is True else lanes & (True if truth is None else truth)
+        if self.warp.active is not None and not self.warp.active.any():
+            if one.number in self.tracer.told:
+                self.trace.observed.setdefault(one.number, Observed()).told.append(None)
+            return
+        if one.opcode in MEMORY_OPCODES or one.number in self.tracer.told:
+            self._observe(one)
+        if handler is not None:
+            handler(self.warp, one)
+            if truth is None:
+                _forget(self.warp, one)
+
+    def _observe(self, one: Instruction) -> None:
+        seen = self.trace.observed.setdefault(one.number, Observed())
+        seen.executions += 1
+        if one.number in self.tracer.told:
+            seen.told.append(_told(self.warp, one))
+        if one.opcode in MEMORY_OPCODES and len(seen.accesses) < SAMPLES:
+            far, near = (None if place is None else self.warp.address(place) for place in places(one))
+            seen.accesses.append(access(one, far, near, self.warp.lanes))
+
+    # ---- where lanes go on -----------------------------------------------------------------------------------------
+    def _leave(self, group: _Group, last: Instruction) -> None:
+        if not last.ends_block:
+            group.place = last.number + 1
+            return
+        going = self._going(last, group.lanes)
+        staying = group.lanes & ~going
+        self.groups.remove(group)
+        if staying.any():
+            self._arrive(_Group(last.number + 1, staying, group.returns))
+        if going.any():
+            self._jump(last, _Group(0, going, group.returns))
+
+    def _going(self, last: Instruction, lanes: np.ndarray) -> np.ndarray:
+        """The lanes that jump or end."""
+        going = lanes
+        for operand in (last.guard, *_conditions(last)):
+            truth = True if operand is None else self.warp.truth(operand)
+            going = going & (self._guess(last) if truth is None else truth)
+        return going
+
+    def _guess(self, last: Instruction) -> bool:
+        self.trace.unknown[last.number] += 1
+        self.taken[last.number] += 1
+        return self.taken[last.number] % (self.tracer.trips.get(last.address, 1)) != 0
+
+    def _jump(self, last: Instruction, group: _Group) -> None:
+        if last.opcode in ("EXIT", "KILL"):
+            return
+        if last.opcode == "RET":
+            if group.returns:
+                self._arrive(_Group(group.returns[-1], group.lanes, group.returns[:-1]))
+            return
+        if last.opcode == "CALL":
+            inside = last.target is not None
+            group.place = last.target if last.target is not None else last.number + 1
+            group.returns = (*group.returns, last.number + 1) if inside else group.returns
+            return self._arrive(group)
+        place = last.target if last.target is not None else self._computed(last)
+        if place is None or place == last.number:
+            return None
+        group.place = place
+        return self._arrive(group)
+
+    def _computed(self, last: Instruction) -> int | None:
+        """The place that a table holds for the first lane; the first of the table where it is not known."""
+        base = (
+            self.warp.wide(last.operands[0]) if "64" in last.operands[0].selected else self.warp.value(last.operands[0])
+        )
+        offset = last.operands[1].number if len(last.operands) > 1 else 0
+        if base is None:
+            self.trace.unknown[last.number] += 1
+            return last.table[0] if last.table else None
+        low = int(base[self.warp.first]) if isinstance(base, np.ndarray) else base
+        return (low + offset + last.address + BYTES & 0xFFFFFFFF) // BYTES
+
+    def _arrive(self, group: _Group) -> None:
+        if group.place not in self.code.block_at:
+            raise InvalidInput(
+                "estimate-jump", f"{self.code.name} jumps to {group.place * BYTES:#x}, where no basic block begins"
+            )
+        self.groups.append(group)
+
+
+def _forget(warp: Warp, one: Instruction) -> None:
+    """Of what may have been written nobody knows what it is."""
+    for operand in results_of(one):
+        warp.set_truth(operand, None)
+        for further in range(width_of(one)):
+            warp.set(operand, None, further)
+
+
+def _conditions(last: Instruction) -> tuple[Operand, ...]:
+    """Predicates among a jump's operands."""
+    return tuple(operand for operand in last.operands if operand.is_predicate) if last.opcode in ("BRA", "JMP") else ()
+
+
+def _followed(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
+    """The instructions to follow; what is spilled is followed if what is restored from the same place is."""
+    slots: set[int] = set()
+
+    def is_spilled(one: Instruction) -> bool:
+        return one.opcode == "STL" and bool(slots & _slots(one))
+
+    while True:
+        kept = followed(code, lambda one: read(one) if is_spilled(one) else wanted(one))
+        restored = (code.instructions[number] for number in kept if code.instructions[number].opcode == "LDL")
+        needed = {slot for one in restored for slot in _slots(one)}
+        if needed <= slots:
+            return kept | {one.number for one in code.instructions if is_spilled(one)}
+        slots |= needed
+
+
+def _slots(one: Instruction) -> set[int]:
+    """The words of the stack that are named, as if its pointer never changed."""
+    place = next((operand.number for operand in one.operands if operand.kind == "memory"), 0)
+    return {place + 4 * further for further in range(width_of(one))}
+
+
+def _told(warp: Warp, one: Instruction) -> dict[str, int | None]:
+    """The words of an instruction's registers by what they are: the place of a barrier, and the last word."""
+    found: dict[str, int | None] = {}
+    if one.opcode == "BAR":
+        return dict(zip(("id", "count"), (_first(warp, warp.value(operand)) for operand in one.operands), strict=False))
+    if one.opcode in ("UTMALDG", "UBLKCP"):
+        # The registers behind the place in shared memory name the barrier.
+        return {"barrier": _first(warp, warp.raw(one.operands[0].parts[0], 1)) if one.operands[0].parts else None}
+    for operand in one.operands:
+        if operand.kind == "memory":
+            found[operand.text or "place"] = _first(warp, warp.address(operand))
+        elif operand.is_register and not operand.is_predicate:
+            found["word"] = _first(warp, warp.value(operand))
+    found["lanes"] = int(warp.lanes.sum())
+    if "ARRIVE" in one.modifiers:
+        found |= _arrivals(warp, one)
+    return found
+
+
+def _arrivals(warp: Warp, one: Instruction) -> dict[str, int | None]:
+    """Each place at which lanes arrive, with their number: the first, and others as ``place1`` and ``lanes1``."""
+    address = next((warp.address(operand) for operand in one.operands if operand.kind == "memory"), None)
+    if not isinstance(address, np.ndarray):
+        return {}
+    found: dict[str, int | None] = {}
+    for number, (place, lanes) in enumerate(zip(*np.unique(address[warp.lanes], return_counts=True), strict=True)):
+        found |= {f"place{number or ''}": int(place), f"lanes{number or ''}": int(lanes)}
+    return found
+
+
+def _first(warp: Warp, value: object) -> int | None:
+    if isinstance(value, np.ndarray):
+        return int(value[warp.first])
+    return value if isinstance(value, int) else None
+
+
+def _special(launch: Launch, place: Shape, number: int) -> dict[str, int | np.ndarray | None]:
+    """The special registers of a warp."""
+    flat = np.minimum(number * WARP + LANES, launch.threads - 1)
+    x, y, _ = launch.block
+    within = [at % extent for at, extent in zip(place, launch.cluster, strict=True)]
+    rank = within[0] + launch.cluster[0] * (within[1] + launch.cluster[1] * within[2])
+    found: dict[str, int | np.ndarray | None] = {"SRZ": 0, "SR_LANEID": LANES.copy(), "SR_CgaCtaId": rank}
+    found |= {"SR_TID.X": flat % x, "SR_TID.Y": flat // x % y, "SR_TID.Z": flat // (x * y)}
+    for axis, name in enumerate("XYZ"):
+        found[f"SR_CTAID.{name}"] = place[axis]
+        found[f"SR_NCTAID.{name}"] = launch.grid[axis]
+    found["SR_CgaSize"] = (
+        1  # what is at a place that it decides is read as of clusters of one block (machines.py, BANKS)
+    )
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: int | np.ndarray | None) -> int | np.ndarray | None:
+    """One number where all lanes hold it."""
+    if isinstance(value, np.ndarray) and (value == value[0]).all():
+        return int(value[0])
+    return value.astype(np.int64) if isinstance(value, np.ndarray) else value
+
+
+__all__ = ["ALL", "Observed", "Tracer", "WarpTrace"]

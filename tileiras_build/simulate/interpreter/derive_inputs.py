@@ -1,0 +1,281 @@
+"""Arguments for a kernel, derived from its operations alone.
+
+A pointer that a tensor view is made of gets a buffer that holds the tensor; sizes are chosen from the tiles that are
+cut out of it, with a tail if nothing promises divisibility; strides are row-major. Any other pointer gets a generous
+buffer, any other integer a small number that keeps the promises of ``assume``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ...ir.dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
+from ...ir.dialects.cuda_tile.ops_module import EntryOp, GetTileBlockIdOp
+from ...ir.dialects.cuda_tile.ops_shape import AssumeOp
+from ...ir.dialects.cuda_tile.ops_view import MakeTensorViewOp
+from ...ir.dialects.cuda_tile.types import PointerType
+from ...ir.dialects.cuda_tile.view_types import StridedViewType, TileView
+from .element_types import element_of, from_words, held, is_integer, storage_bits, tile_of, to_words, word
+from .float_ops import narrowed
+from .integer_ops import wrap
+from .interpreter_errors import InterpreterFault
+from .scalar_constant_folding import ScalarTerms
+from .tile_block_interpreter import find_entry
+
+T = TypeVar("T")
+LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
+MOST_ELEMENTS = 1 << 24  # of a tensor that is taken at its word; front ends write a huge one for "any"
+ALIGNMENT = 256
+SLACK = 256  # bytes around a buffer that no kernel may touch
+
+
+@dataclass
+class Buffer:
+    """Memory behind one pointer parameter."""
+
+    parameter: int
+    element_type: Attribute
+    bytes: np.ndarray
+    content: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        self.content = self.bytes.copy()
+
+    @property
+    def address(self) -> int:
+        return self.bytes.ctypes.data
+
+    def restore(self) -> None:
+        """Put the original content back."""
+        self.bytes[:] = self.content
+
+    def describe(self) -> str:
+        """Element type, count, how many elements differ from the original content, and the first of them."""
+        size = max(storage_bits(self.element_type) // 8, 1)
+        words, before = self.bytes.view(word(size)), self.content.view(word(size))
+        values = from_words(words, self.element_type) if storage_bits(self.element_type) >= 8 else words
+        changed = int((words != before).sum())
+        return f"{len(words)} x {self.element_type}, {changed} changed: {np.array2string(values[:64], threshold=16)}"
+
+
+@dataclass
+class Inputs:
+    """A launch: what to pass, the memory behind it, how many tile blocks."""
+
+    grid: tuple[int, int, int]
+    params: list[bytes]
+    buffers: list[Buffer]
+    numbers: dict[int, int | float]  # parameter -> value of a scalar
+
+
+def aligned(size: int) -> np.ndarray:
+    """``size`` zero bytes at an aligned address, with unused bytes on both sides."""
+    raw = np.zeros(size + ALIGNMENT + 2 * SLACK, np.uint8)
+    start = -(raw.ctypes.data + SLACK) % ALIGNMENT + SLACK
+    return raw[start : start + size]
+
+
+def random_elements(random: np.random.Generator, element_type: Attribute, count: int) -> np.ndarray:
+    """Held values: floats of ordinary size, small integers (they may be indices)."""
+    if is_integer(element_type):
+        return wrap(random.integers(0, 8, count), element_type)
+    values = random.standard_normal(count)
+    return narrowed(np.abs(values) + 0.25 if storage_bits(element_type) == 8 else values, element_type)
+
+
+def _buffer(random: np.random.Generator, parameter: int, element_type: Attribute, count: int) -> Buffer:
+    words = to_words(random_elements(random, element_type, count + count % 2), element_type)
+    if storage_bits(element_type) == 4:
+        words = words[0::2] | words[1::2] << 4
+    content = np.ascontiguousarray(words).view(np.uint8)
+    place = aligned(content.size)
+    place[:] = content
+    return Buffer(parameter, element_type, place)
+
+
+def _whole_tiles(view: SSAValue) -> set[int]:
+    """The dimensions along which an access says that its tile is in the tensor."""
+    flags = (getattr(use.operation, "inbounds_flags", ()) for use in view.uses)
+    return {dim for row in flags for dim, promised in enumerate(row) if promised}
+
+
+class _Planner:
+    """Chooses the values of one entry's parameters."""
+
+    def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int, loose: int):
+        self.entry, self.random, self.tiles, self.loose = entry, random, tiles, loose
+        self.arguments = list(entry.body.block.args)
+        self.terms = ScalarTerms(self.arguments)
+        self.numbers: dict[int, int] = {}
+        self.counts: dict[int, int] = {}
+        self.divisors: dict[int, int] = {}
+        self.bounds: dict[int, tuple[int | None, int | None]] = {}
+
+    def parameter(self, value: SSAValue) -> int | None:
+        """The parameter that a value is."""
+        term = self.terms(value)
+        return self.arguments.index(term) if isinstance(term, BlockArgument) else None
+
+    def note_assumptions(self) -> None:
+        for op in self.entry.walk():
+            if not isinstance(op, AssumeOp) or (index := self.parameter(op.value)) is None:
+                continue
+            if isinstance(op.predicate, DivByAttr):
+                self.divisors[index] = max(self.divisors.get(index, 1), op.predicate.divisor)
+            if isinstance(op.predicate, BoundedAttr):
+                self.bounds[index] = op.predicate.lb, op.predicate.ub
+
+    def fix(self, index: int, wanted: int) -> int:
+        """Give an integer parameter a value near ``wanted`` that keeps its promises, unless it has one."""
+        if index not in self.numbers:
+            low, high = self.bounds.get(index, (None, None))
+            wanted = max(wanted, low) if low is not None else wanted
+            wanted = -(-wanted // self.divisors.get(index, 1)) * self.divisors.get(index, 1)
+            self.numbers[index] = min(wanted, high) if high is not None else wanted
+        return self.numbers[index]
+
+    def number(self, value: SSAValue, wanted: int) -> int:
+        """The value that a size or stride will have."""
+        if isinstance(term := self.terms(value), int):
+            return term
+        index = self.parameter(value)
+        return wanted if index is None else self.fix(index, wanted)
+
+    def plan_tensor(self, op: MakeTensorViewOp) -> None:
+        """Choose the sizes and strides of one tensor and the size of the buffer behind it."""
+        type, sizes, strides = op.tensor_view(), list(op.dynamic_shape), list(op.dynamic_strides)
+        shape = [
+            self.number(sizes.pop(0), wanted) if dim is None else dim
+            for dim, wanted in zip(type.shape, self._wanted_sizes(op))
+        ]
+        wanted, chosen = 1, [0] * len(shape)
+        given = {dim: strides.pop(0) for dim, stride in enumerate(type.strides) if stride is None}
+        for dim in reversed(range(len(shape))):
+            stride = type.strides[dim]
+            chosen[dim] = self.number(given[dim], wanted) if stride is None else stride
+            wanted = max(wanted, chosen[dim] * shape[dim])
+        extent = 1 + sum(max(size - 1, 0) * stride for size, stride in zip(shape, chosen))
+        if (base := self.parameter(op.base)) is not None:
+            known = extent if extent <= MOST_ELEMENTS else self.loose
+            self.counts[base] = max(self.counts.get(base, 0), known)
+
+    def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
+        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor; whole ones where none may leave it."""
+        wanted = [int(self.random.integers(17, 40))] * op.tensor_view().rank
+        for use in op.result.uses:
+            for result in use.operation.results:
+                if isinstance(result.type, TileView):
+                    self._fit_tiles(result.type, _whole_tiles(result), wanted)
+        return wanted
+
+    def _fit_tiles(self, type: TileView, whole: set[int], wanted: list[int]) -> None:
+        steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
+        for dim, (size, step) in enumerate(zip(type.tile_shape, steps)):
+            tail = int(self.random.integers(1, size)) if size > 1 and self.random.integers(3) else size
+            wanted[type.dim_map[dim]] = self.tiles * step + (size if dim in whole else tail)
+
+    def plan_loose_arrays(self) -> None:
+        """Integers after a pointer that no tensor view uses: sizes and row-major strides, as cuTile passes arrays."""
+        pointers = [index for index, argument in enumerate(self.arguments) if tile_of(argument).is_pointer]
+        for index, following in zip(pointers, [*pointers[1:], len(self.arguments)]):
+            rank = (following - index - 1) // 2
+            numbers = range(index + 1, index + 1 + 2 * rank)
+            if index in self.counts or not all(is_integer(element_of(self.arguments[n])) for n in numbers):
+                continue
+            shape = [self.fix(n, int(self.random.integers(17, 40))) for n in numbers[:rank]]
+            stride = 1
+            for size, number in zip(reversed(shape), reversed(numbers[rank:])):
+                stride = max(self.fix(number, stride) * size, stride)
+
+    def grid(self) -> tuple[int, int, int]:
+        """Two tile blocks along each axis that the kernel asks for."""
+        asked = [False, False, False]
+        for op in self.entry.walk():
+            if isinstance(op, GetTileBlockIdOp):
+                asked = [before or bool(list(result.uses)) for before, result in zip(asked, op.results)]
+        x, y, z = (2 if axis else 1 for axis in asked)
+        return x, y, z
+
+
+def derive_inputs(
+    module: Operation,
+    entry: str,
+    seed: int = 0,
+    *,
+    tiles: int = 1,
+    grid: tuple[int, int, int] | None = None,
+    loose: int = LOOSE_ELEMENTS,
+) -> Inputs:
+    """Arguments for ``entry``, the same for the same seed.
+
+    A tensor has ``tiles`` tiles along each dimension and part of another. ``grid`` counts tile blocks (default: two
+    along each axis that the kernel asks for). ``loose`` are the elements of a buffer whose use is not understood.
+    """
+    random = np.random.default_rng(seed)
+    planner = _Planner(find_entry(module, entry), random, tiles, loose)
+    planner.note_assumptions()
+    for op in planner.entry.walk():
+        if isinstance(op, MakeTensorViewOp):
+            planner.plan_tensor(op)
+    planner.plan_loose_arrays()
+    params, buffers, numbers = [], [], {}
+    for index, argument in enumerate(planner.arguments):
+        element_type = element_of(argument)
+        if isinstance(element_type, PointerType):
+            buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, loose)))
+            params.append(buffers[-1].address.to_bytes(8, "little"))
+        else:
+            numbers[index], data = _scalar(planner, index, element_type)
+            params.append(data)
+    return Inputs(grid or planner.grid(), params, buffers, numbers)
+
+
+# Ways to choose inputs, the first that the kernel accepts is used: tiles per dimension, and the grid.
+ATTEMPTS = ((1, None), (1, (1, 1, 1)), (7, None), (7, (1, 1, 1)), (40, (1, 1, 1)))
+
+
+def usable_inputs(
+    module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0, grid: tuple[int, int, int] | None = None
+) -> tuple[Inputs, T]:
+    """The first derived inputs that ``run`` accepts, and what it returns; else its last InterpreterFault."""
+    last: InterpreterFault | None = None
+    for tiles, blocks in ATTEMPTS:
+        inputs = derive_inputs(module, entry, seed, tiles=tiles, grid=grid or blocks)
+        try:
+            return inputs, run(inputs)
+        except InterpreterFault as problem:
+            last = problem
+            if problem.id == "too-long":
+                break
+    assert last is not None, "there are ways to choose inputs"
+    raise last
+
+
+def _scalar(planner: _Planner, index: int, element_type: Attribute) -> tuple[int | float, bytes]:
+    number: int | float
+    if is_integer(element_type):
+        number = planner.fix(index, int(planner.random.integers(1, 24)))
+    else:
+        number = float(planner.random.uniform(0.5, 2))
+    return number, pack_scalar(number, element_type)
+
+
+def pack_scalar(number: int | float, element_type: Attribute) -> bytes:
+    """A scalar parameter's bytes."""
+    value = (
+        wrap(np.asarray(int(number), np.int64), element_type)
+        if is_integer(element_type)
+        else narrowed(np.asarray(float(number)), element_type)
+    )
+    return np.asarray(to_words(value.astype(held(element_type)), element_type)).tobytes()
+
+
+def restore(buffers: Sequence[Buffer]) -> None:
+    """Put the original content of every buffer back."""
+    for buffer in buffers:
+        buffer.restore()

@@ -1,0 +1,95 @@
+"""The memory that a kernel sees: mapped pieces of the process's own memory, without copies."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from .element_types import word
+
+
+class OutsideMemory(Exception):
+    """An access of bytes that are not mapped; ``address`` is the first such address."""
+
+    def __init__(self, address: int):
+        super().__init__(f"address {address:#x} is not mapped")
+        self.address = address
+
+
+class Piece:
+    """One mapped range of bytes."""
+
+    def __init__(self, base: int, size: int, keep: object):
+        self.base, self.size, self.keep = base, size, keep
+        self.data = np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(base)), np.uint8)
+
+
+class Memory:
+    """The mapped pieces of one launch, with the methods of ``emulator.Memory`` that a launcher needs."""
+
+    def __init__(self):
+        self.pieces: list[Piece] = []
+        self._bases = self._ends = np.zeros(0, np.uint64)
+
+    def map(self, address: int, size: int, keep: object = None) -> None:
+        """Make ``size`` bytes of process memory at ``address`` visible; overlapping ranges are joined."""
+        if size <= 0:
+            return
+        start, end, kept = int(address), int(address) + int(size), [keep]
+        apart = []
+        for piece in self.pieces:
+            if piece.base < end and start < piece.base + piece.size:
+                start, end = min(start, piece.base), max(end, piece.base + piece.size)
+                kept.append(piece.keep)
+            else:
+                apart.append(piece)
+        self.pieces = sorted([*apart, Piece(start, end - start, kept)], key=lambda piece: piece.base)
+        self._bases = np.array([piece.base for piece in self.pieces], np.uint64)
+        self._ends = np.array([piece.base + piece.size for piece in self.pieces], np.uint64)
+
+    def map_array(self, array: np.ndarray) -> int:
+        """Make an array's bytes visible; returns the address of its first element."""
+        start, end = np.lib.array_utils.byte_bounds(array)
+        self.map(start, end - start, array)
+        return array.ctypes.data
+
+    def _locate(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """The number of the piece of each access; raises OutsideMemory for one that leaves it."""
+        index = np.searchsorted(self._bases, addresses, "right").astype(np.int64) - 1
+        inside = index >= 0
+        if len(self._ends):
+            inside &= addresses + np.uint64(size) <= self._ends[np.maximum(index, 0)]
+        if not inside.all():
+            raise OutsideMemory(int(addresses[~inside][0]))
+        return index
+
+    def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """The words of ``size`` bytes at flat uint64 ``addresses``."""
+        found = np.empty(len(addresses), word(size))
+        for _, piece, chosen, offsets in self._split(addresses, size):
+            if not (offsets % size).any() and not piece.base % size:
+                found[chosen] = piece.data[: piece.size // size * size].view(word(size))[offsets // size]
+            else:
+                rows = piece.data[offsets[:, None] + np.arange(size)]
+                found[chosen] = np.ascontiguousarray(rows).view(word(size))[:, 0]
+        return found
+
+    def store(self, addresses: np.ndarray, words: np.ndarray) -> None:
+        """Write words at flat uint64 ``addresses``; the last of several writes to one address stays."""
+        size = words.dtype.itemsize
+        for _, piece, chosen, offsets in self._split(addresses, size):
+            values = np.ascontiguousarray(words[chosen])
+            if not (offsets % size).any() and not piece.base % size:
+                piece.data[: piece.size // size * size].view(words.dtype)[offsets // size] = values
+            else:
+                piece.data[offsets[:, None] + np.arange(size)] = values.view(np.uint8).reshape(-1, size)
+
+    def _split(self, addresses: np.ndarray, size: int):
+        if not len(addresses):
+            return
+        index = self._locate(addresses, size)
+        for number in np.unique(index):
+            piece = self.pieces[number]
+            chosen = index == number
+            yield number, piece, chosen, (addresses[chosen] - np.uint64(piece.base)).astype(np.int64)

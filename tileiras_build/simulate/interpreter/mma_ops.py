@@ -1,0 +1,138 @@
+"""Matrix products: summed in float64 or int64, then moved by what the order and width of a sum leave open.
+
+Sums of float64 are made in the order of k, one product after the other: the same numbers on every CPU, which a BLAS does not
+promise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir.dialects.cuda_tile.enums import Signedness
+from ...ir.dialects.cuda_tile.ops_matrix import MmaFOp, MmaFScaledOp, MmaIOp
+from .element_types import F8E4M3, F8E5M2, F32, FORMATS, Format, element_of, to_float64
+from .float_ops import narrowed
+from .integer_ops import to_int64, wrap
+from .summation_error_bounds import exponents, is_exact, opens, spread_of
+from .tile_block_interpreter import Frame, handles
+
+# Tensor cores of sm_90 add 8-bit products with 13 fraction bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section
+# 3.5.2); such sums are added to the accumulator in its own precision.
+FAST_EPSILON = 2.0**-13
+# Half of the smallest bf16: products of a small format and a scale fit bf16 but for its range.
+SCALED_TINY = 2.0**-134
+EIGHT_BITS = (F8E4M3, F8E5M2)
+
+
+def product(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """lhs (…, m, k) times rhs (…, k, n) in float64."""
+    total = np.zeros((*np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]), lhs.shape[-2], rhs.shape[-1]))
+    scratch = np.empty_like(total)
+    for k in range(lhs.shape[-1]):
+        total += np.multiply(lhs[..., :, k, None], rhs[..., None, k, :], out=scratch)
+    return total
+
+
+def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float, lost: float = 0.0) -> np.ndarray:
+    """lhs times rhs plus acc, moved by what the order of a sum of that many products in that precision, and of acc in its own, leaves
+    open (``sums.py``).
+
+    ``lost`` is the absolute error of each element of lhs and rhs.
+    """
+    element_type = element_of(op.acc)
+    form, acc = FORMATS[element_type], to_float64(frame.get(op.acc), element_type)
+    total = product(lhs, rhs) + acc
+    finite = [np.where(np.isfinite(value), value, 0) for value in (lhs, rhs, acc)]
+    sizes = [np.abs(value) for value in finite]
+    products, count = product(sizes[0], sizes[1]), lhs.shape[-1] + 1
+    amount = spread_of(products, count, epsilon, form) + spread_of(sizes[2], count, form.epsilon, form)
+    if lost:
+        amount += lost * (sizes[0].sum(-1, keepdims=True) + sizes[1].sum(-2, keepdims=True))
+        amount *= sizes[0].any(-1, keepdims=True) & sizes[1].any(-2, keepdims=True)
+    elif frame.choice.random is not None:
+        amount = np.where(_adds_up(finite, products, sizes[2], epsilon, form), 0, amount)
+    result = frame.choice.spread(narrowed(total, element_type), element_type, amount)
+    return _open_overflow(frame, op, result, finite, products + sizes[2], amount * np.sqrt(count), total)
+
+
+def _adds_up(
+    finite: list[np.ndarray], products: np.ndarray, acc: np.ndarray, epsilon: float, form: Format
+) -> np.ndarray:
+    """Which sums of products are exact in any order; the multiple of all products of a place is one of its row and its column."""
+    row, column = exponents(finite[0]).min(-1, keepdims=True), exponents(finite[1]).min(-2, keepdims=True)
+    unit = row + column
+    both = np.minimum(unit, exponents(finite[2]))
+    return is_exact(products, unit, epsilon, form) & is_exact(products + acc, both, form.epsilon, form)
+
+
+def _open_overflow(
+    frame: Frame,
+    op,
+    result: np.ndarray,
+    finite: list[np.ndarray],
+    size: np.ndarray,
+    slack: np.ndarray,
+    whole: np.ndarray,
+) -> np.ndarray:
+    """``result``, or what a sum ends in of which a part overflows and the whole does not; ``whole`` is that in float64."""
+    limit = FORMATS[element_of(op.acc)].largest
+    if np.all(size + slack <= limit):
+        return result
+    with np.errstate(all="ignore"):
+        total = product(finite[0], finite[1]) + finite[2]
+        infinite = np.where(np.isinf(total), 0, whole)
+        open_ = opens(total, (size + total) / 2, (total - size) / 2, slack, limit, infinite=infinite)
+    return frame.choice.overflow(result, open_)
+
+
+@handles(MmaFOp)
+def multiply_floats(frame: Frame, op: MmaFOp):
+    lhs, rhs = (to_float64(frame.get(factor), element_of(factor)) for factor in (op.lhs, op.rhs))
+    epsilon = FORMATS[element_of(op.acc)].epsilon
+    if element_of(op.lhs) in EIGHT_BITS:
+        epsilon = max(epsilon, FAST_EPSILON)
+    return _multiply(frame, op, lhs, rhs, epsilon)
+
+
+def _scaled(frame: Frame, factor, scale, axis: int) -> np.ndarray:
+    values, scales = (to_float64(frame.get(value), element_of(value)) for value in (factor, scale))
+    return values * np.repeat(scales, values.shape[axis] // scales.shape[axis], axis=axis)
+
+
+@handles(MmaFScaledOp)
+def multiply_scaled(frame: Frame, op: MmaFScaledOp):
+    """The factors are scaled first, and in which type is open; one with the range of the result holds them.
+
+    What becomes of a negative scale of f8E4M3FN is open, too (CudaTile/IR/Ops.td, note of ``mmaf_scaled``).
+    """
+    lhs, rhs = _scaled(frame, op.lhs, op.lhs_scale, -1), _scaled(frame, op.rhs, op.rhs_scale, -2)
+    fast = element_of(op.lhs) in EIGHT_BITS
+    epsilon = FAST_EPSILON if fast else FORMATS[element_of(op.acc)].epsilon
+    result = _multiply(frame, op, lhs, rhs, epsilon, SCALED_TINY)
+    over = [_overflows(factor, axis) for factor, axis in ((lhs, -1), (rhs, -2))]
+    over += [_is_negative(frame, scale, axis) for scale, axis in ((op.lhs_scale, -1), (op.rhs_scale, -2))]
+    return frame.choice.fill(result, np.broadcast_to(np.logical_or.reduce(np.broadcast_arrays(*over)), result.shape))
+
+
+def _overflows(scaled: np.ndarray, axis: int) -> np.ndarray:
+    """In which rows or columns a scaled number is too large for f32."""
+    large = np.isfinite(scaled) & (np.abs(scaled) > FORMATS[F32].largest)
+    return large.any(axis=axis, keepdims=True)
+
+
+def _is_negative(frame: Frame, scale, axis: int) -> np.ndarray:
+    """In which rows or columns a scale of the type that only has a sign for nothing is less than zero."""
+    type = element_of(scale)
+    values = frame.get(scale)
+    negative = to_float64(values, type) < 0 if type == F8E4M3 else np.zeros(np.shape(values), bool)
+    return np.any(negative, axis=axis, keepdims=True)
+
+
+@handles(MmaIOp)
+def multiply_integers(frame: Frame, op: MmaIOp):
+    def widened(factor, sign) -> np.ndarray:
+        return to_int64(frame.get(factor), element_of(factor), sign.data is Signedness.SIGNED).astype(np.int64)
+
+    lhs, rhs = widened(op.lhs, op.signedness_lhs), widened(op.rhs, op.signedness_rhs)
+    total = np.matmul(lhs, rhs) + to_int64(frame.get(op.acc), element_of(op.acc), True)
+    return wrap(total, element_of(op.acc))

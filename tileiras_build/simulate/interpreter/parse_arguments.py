@@ -1,0 +1,137 @@
+"""Launch arguments as a user writes them: ``f32:64x64:7``, ``weights.npy``, ``3``.
+
+An array is passed as cuTile passes it: its pointer, and if the integer parameters follow, its sizes and strides (in
+elements). A number takes the type of its parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from ...core.errors import InvalidInput
+from ...ir.dialects.cuda_tile.types import PointerType
+from .derive_inputs import Buffer, Inputs, aligned, pack_scalar, random_elements
+from .element_types import HELD, element_of, is_integer, storage_bits, to_words
+from .tile_block_interpreter import find_entry, three_axes
+
+# As Tile IR spells them: its own type has no prefix.
+TYPE_NAMES: dict[str, Attribute] = {
+    str(element_type).removeprefix("!cuda_tile."): element_type for element_type in HELD
+}
+ARRAY = re.compile(r"(?P<type>[A-Za-z]\w*):(?P<shape>\d+(?:x\d+)*)(?::(?P<seed>\d+))?")
+
+
+def _refuse(text: str, reason: str) -> InvalidInput:
+    forms = "an argument is DTYPE:SHAPE[:SEED] (f32:64x64:7), a .npy file, or a number"
+    return InvalidInput("launch-argument", f"the argument {text!r} {reason}", remedy=forms)
+
+
+def _array(text: str, element_type: Attribute) -> tuple[tuple[int, ...], np.ndarray]:
+    """The shape and the words of an array argument of a given element type."""
+    size = storage_bits(element_type) // 8
+    if text.endswith(".npy"):
+        values = _load(text)
+        if values.dtype.itemsize != size:
+            raise _refuse(text, f"holds {values.dtype}, but the parameter points to {element_type}")
+        return values.shape, np.ascontiguousarray(values)
+    match = ARRAY.fullmatch(text)
+    if match is None:
+        raise _refuse(text, f"is no array, but the parameter is a pointer to {element_type}")
+    if TYPE_NAMES.get(match["type"]) != element_type:
+        raise _refuse(text, f"is not of the parameter's element type {element_type}")
+    if size == 0:
+        raise _refuse(text, "has elements of less than a byte: give no arguments, they are then derived")
+    shape = tuple(map(int, match["shape"].split("x")))
+    random = np.random.default_rng(int(match["seed"] or 0))
+    return shape, to_words(random_elements(random, element_type, int(np.prod(shape))), element_type)
+
+
+def _load(text: str) -> np.ndarray:
+    """The array in a .npy file, in this machine's byte order."""
+    try:
+        values = np.load(text)
+    except Exception as problem:
+        # NumPy reads the header as a Python expression: a damaged one may fail in any way that Python's reader has.
+        lines = str(problem).splitlines() or [type(problem).__name__]
+        raise _refuse(text, f"cannot be read: {lines[0]}") from None
+    if not isinstance(values, np.ndarray):
+        raise _refuse(text, "holds several arrays")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def _row_major(shape: tuple[int, ...]) -> list[int]:
+    strides = [1] * len(shape)
+    for dim in reversed(range(len(shape) - 1)):
+        strides[dim] = strides[dim + 1] * shape[dim + 1]
+    return strides
+
+
+def bind_arguments(module: Operation, entry: str, texts: Sequence[str], grid: tuple[int, int, int]) -> Inputs:
+    """The launch that the texts describe; raises InvalidInput for a text that does not fit its parameter."""
+    parameters = [element_of(argument) for argument in find_entry(module, entry).body.block.args]
+    inputs, waiting = Inputs(grid, [], [], {}), list(texts)
+    while waiting and len(inputs.params) < len(parameters):
+        text, element_type = waiting.pop(0), parameters[len(inputs.params)]
+        if isinstance(element_type, PointerType):
+            _add_array(inputs, parameters, text, element_type.pointee_type)
+        else:
+            _add_number(inputs, text, element_type)
+    if waiting or len(inputs.params) != len(parameters):
+        raise InvalidInput(
+            "launch-arguments",
+            f"{entry} has {len(parameters)} parameters, the arguments fill "
+            f"{len(inputs.params)} and leave {len(waiting)} over",
+            remedy=f"the parameters are {', '.join(map(_plain, parameters))}",
+        )
+    return inputs
+
+
+def _plain(type: Attribute) -> str:
+    return str(type).removeprefix("!cuda_tile.")
+
+
+def _add_array(inputs: Inputs, parameters: list[Attribute], text: str, element_type: Attribute) -> None:
+    shape, values = _array(text, element_type)
+    content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    place = aligned(content.size)
+    place[:] = content
+    first = len(inputs.params)
+    inputs.buffers.append(Buffer(first, element_type, place))
+    inputs.params.append(inputs.buffers[-1].address.to_bytes(8, "little"))
+    following = parameters[first + 1 : first + 1 + 2 * len(shape)]
+    if len(following) == 2 * len(shape) and all(map(is_integer, following)):
+        for number, type in zip([*shape, *_row_major(shape)], following):
+            inputs.params.append(pack_scalar(number, type))
+
+
+def _add_number(inputs: Inputs, text: str, element_type: Attribute) -> None:
+    try:
+        number = int(text, 0) if is_integer(element_type) else float(text)
+    except ValueError:
+        raise _refuse(text, f"is not a number of type {element_type}") from None
+    inputs.numbers[len(inputs.params)] = number
+    inputs.params.append(pack_scalar(number, element_type))
+
+
+def parse_grid(text: str) -> tuple[int, int, int]:
+    """``4`` or ``4,2`` or ``4,2,1``."""
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*){0,2}", text):
+        raise InvalidInput("launch-grid", f"the grid {text!r} is not one to three positive numbers between commas")
+    return three_axes([*map(int, text.split(","))])
+
+
+def save_buffers(inputs: Inputs, folder: Path) -> list[Path]:
+    """Write every buffer as it is now to ``argN.npy``; N counts parameters."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for buffer in inputs.buffers:
+        paths.append(folder / f"arg{buffer.parameter}.npy")
+        dtype = HELD[buffer.element_type]
+        plain = dtype if dtype.kind in "biuf" and storage_bits(buffer.element_type) >= 8 else np.dtype(np.uint8)
+        np.save(paths[-1], buffer.bytes.view(plain))
+    return paths

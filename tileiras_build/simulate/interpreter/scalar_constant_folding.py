@@ -1,0 +1,90 @@
+"""What a scalar of a kernel is before it runs: a number, a parameter, or neither.
+
+Front ends that do not optimize write the sizes of a tensor as sums over its dimensions of which one term is not zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ...ir.dialects.cuda_tile.enums import ComparisonPredicate, Signedness
+from ...ir.dialects.cuda_tile.op_base import tile
+from ...ir.dialects.cuda_tile.ops_conversion import ExtIOp, TruncIOp
+from ...ir.dialects.cuda_tile.ops_integer import AddIOp, CmpIOp, MulIOp
+from ...ir.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
+from .element_types import is_integer, storage_bits
+
+# A number, the parameter that a value is, or None.
+Term = int | BlockArgument | None
+COMPARISONS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
+    ComparisonPredicate.EQUAL: int.__eq__,
+    ComparisonPredicate.NOT_EQUAL: int.__ne__,
+}
+
+
+class ScalarTerms:
+    """Terms of the values of one kernel, each found once."""
+
+    def __init__(self, parameters: Sequence[BlockArgument]):
+        self.parameters = frozenset(parameters)
+        self.known: dict[SSAValue, Term] = {}
+
+    def __call__(self, value: SSAValue) -> Term:
+        if value not in self.known:
+            self.known[value] = self._term(value)
+        return self.known[value]
+
+    def _term(self, value: SSAValue) -> Term:
+        if isinstance(value, BlockArgument):
+            return value if value in self.parameters else None
+        op = value.owner
+        if not isinstance(op, Operation) or (rule := RULES.get(type(op))) is None:
+            return None
+        return rule(op, [self(operand) for operand in op.operands])
+
+
+def _constant(op: ConstantOp, _: Sequence[Term]) -> Term:
+    value = op.value
+    return int(value.splat_value()) if value.is_splat and is_integer(tile(op, "result").element_type) else None
+
+
+def _same(_: Operation, terms: Sequence[Term]) -> Term:
+    return terms[0]
+
+
+def _extended(op: ExtIOp, terms: Sequence[Term]) -> Term:
+    """One bit that is extended with its sign is another number."""
+    is_bit = storage_bits(tile(op, "from_").element_type) < 8
+    return None if is_bit and op.signedness.data is Signedness.SIGNED else terms[0]
+
+
+def _compared(op: CmpIOp, terms: Sequence[Term]) -> Term:
+    compare = COMPARISONS.get(op.comparison_predicate.data)
+    left, right = terms
+    if compare is None or not isinstance(left, int) or not isinstance(right, int):
+        return None
+    return int(compare(left, right))
+
+
+def _sum(_: Operation, terms: Sequence[Term]) -> Term:
+    left, right = terms
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return right if left == 0 else left if right == 0 else None
+
+
+def _product(_: Operation, terms: Sequence[Term]) -> Term:
+    left, right = terms
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if 0 in terms:
+        return 0
+    return right if left == 1 else left if right == 1 else None
+
+
+RULES: dict[type[Operation], Callable[..., Term]] = {
+    ConstantOp: _constant, AssumeOp: _same, ReshapeOp: _same, BroadcastOp: _same, TruncIOp: _same, ExtIOp: _extended,
+    CmpIOp: _compared, AddIOp: _sum, MulIOp: _product,
+}  # fmt: skip

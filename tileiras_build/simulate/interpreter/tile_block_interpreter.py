@@ -1,0 +1,234 @@
+"""Runs a kernel: one tile block after the other, one operation after the other, a whole tile at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from xdsl.dialects import builtin
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...core.errors import InvalidInput, Unsupported, one_of
+from ...ir.bytecode.reader import read_module
+from ...ir.dialects.cuda_tile.ops_module import EntryOp, GlobalOp
+from ...ir.dialects.cuda_tile.types import TileType
+from .element_types import from_words, held_values, storage_bits, tile_of, to_words, word
+from .interpreter_errors import fault
+from .mapped_memory import Memory, OutsideMemory
+from .nondeterminism import Choice
+
+HANDLERS: dict[type[Operation], Callable] = {}
+
+
+def handles(*classes: type[Operation]):
+    """Register a function ``(frame, op) -> value or tuple of values`` for operations."""
+
+    def register(function: Callable) -> Callable:
+        HANDLERS.update(dict.fromkeys(classes, function))
+        return function
+
+    return register
+
+
+class Exit(NamedTuple):
+    """How a block ended: the terminator's class and the values that it passes."""
+
+    kind: type[Operation]
+    values: tuple
+
+
+class Launch:
+    """What all tile blocks of one launch share."""
+
+    def __init__(
+        self,
+        module: Operation,
+        grid: tuple[int, int, int],
+        memory: Memory,
+        choice: Choice,
+        output: Callable[[str], None],
+        limit: int | None,
+    ):
+        self.grid, self.memory, self.choice, self.output = grid, memory, choice, output
+        self.done, self.limit = 0, limit
+        self.globals: dict[str, int] = {}
+        self.kept: list[np.ndarray] = []
+        for op in module.walk():
+            if isinstance(op, GlobalOp):
+                self._place_global(op)
+
+    def _place_global(self, op: GlobalOp) -> None:
+        element_type = op.value.type.element_type
+        values = held_values(np.array(op.value.as_array()), element_type)
+        words = to_words(values, element_type)
+        if storage_bits(element_type) < 8:
+            words = words[0::2] | words[1::2] << np.uint8(4)
+        self.globals[op.sym_name.data] = self.allocate(words.view(np.uint8), op.alignment.value.data)
+
+    def allocate(self, content: np.ndarray, alignment: int) -> int:
+        """The address of new mapped memory with the given bytes."""
+        alignment = max(alignment, 16)
+        raw = np.zeros(content.size + alignment, np.uint8)
+        start = -raw.ctypes.data % alignment
+        piece = raw[start : start + content.size]
+        piece[:] = content.reshape(-1)
+        self.kept.append(raw)
+        return self.memory.map_array(piece) if piece.size else raw.ctypes.data + start
+
+
+class Frame:
+    """One tile block: its coordinates and the values of its operations."""
+
+    def __init__(self, launch: Launch, block_id: tuple[int, int, int]):
+        self.launch, self.block_id = launch, block_id
+        self.values: dict[SSAValue, object] = {}
+        self.doubtful: dict[int, object] = {}  # values that inexact results went into, by identity
+        self.merged = 0  # elements joined by the reduction whose body runs; 0 outside of one
+
+    @property
+    def choice(self) -> Choice:
+        return self.launch.choice
+
+    def get(self, value: SSAValue | None):
+        """The value of an operand; None for an absent one."""
+        return None if value is None else self.values[value]
+
+    def operands(self, op: Operation) -> list:
+        return [self.values[operand] for operand in op.operands]
+
+    def bind(self, names: Sequence[SSAValue], values: Sequence) -> None:
+        for name, value in zip(names, values, strict=True):
+            self.values[name] = value
+
+    def run(self, block: Block) -> Exit:
+        """Run a block to its terminator, or to one inside a branch that leaves it."""
+        for op in block.ops:
+            self._count(op)
+            handler = HANDLERS.get(type(op))
+            if handler is None:
+                raise Unsupported("interpreter-operation", f"the interpreter does not run {op.name}")
+            self.choice.moved = False
+            try:
+                result = handler(self, op)
+            except OutsideMemory as problem:
+                raise fault(
+                    op, "outside-memory", f"{problem}, in tile block {self.block_id}", address=problem.address
+                ) from None
+            if type(result) is Exit:
+                return result
+            if op.results:
+                self.bind(op.results, result if type(result) is tuple else (result,))
+            if self.choice.random is not None:
+                self._doubt(op)
+        raise InvalidInput("block-end", "a block has no terminator")
+
+    def _doubt(self, op: Operation) -> None:
+        """Remember the results of an operation that was inexact, or that used such results."""
+        if self.choice.moved or any(map(self.is_doubtful, op.operands)):
+            self.doubtful |= {id(value): value for value in map(self.get, op.results)}
+
+    def is_doubtful(self, value: SSAValue) -> bool:
+        """Whether an inexact result went into a value, through operations and not through memory."""
+        return id(self.values[value]) in self.doubtful
+
+    def is_too_long(self, operations: int) -> bool:
+        """Whether so many more operations are more than are allowed."""
+        return self.launch.limit is not None and self.launch.done + operations > self.launch.limit
+
+    def _count(self, op: Operation) -> None:
+        self.launch.done += 1
+        if self.launch.limit is not None and self.launch.done > self.launch.limit:
+            self.give_up(op)
+
+    def give_up(self, op: Operation) -> NoReturn:
+        """Fault for running longer than is allowed."""
+        raise fault(
+            op,
+            "too-long",
+            f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
+            remedy="raise the limit (--max-steps N) if it is not waiting for another block",
+        )
+
+    def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
+        """Held values at flat addresses."""
+        size = storage_bits(element_type) // 8
+        return from_words(self.launch.memory.load(addresses, size), element_type)
+
+    def store(self, addresses: np.ndarray, values: np.ndarray, element_type) -> None:
+        """Write held values to flat addresses."""
+        words = to_words(values, element_type)
+        if self.choice.first_wins:
+            addresses, words = addresses[::-1], words[::-1]
+        self.launch.memory.store(addresses, words)
+
+
+def find_entry(module: Operation, entry: str) -> EntryOp:
+    """The kernel of that name; raises InvalidInput naming those that exist."""
+    entries = {op.sym_name.data: op for op in module.walk() if isinstance(op, EntryOp)}
+    if entry not in entries:
+        raise InvalidInput(
+            "no-such-entry",
+            f"the module has no entry '{entry}'",
+            remedy=one_of(entry, sorted(entries)),
+        )
+    return entries[entry]
+
+
+def unpack_parameter(type: TileType, data: bytes, index: int):
+    """The scalar tile that a parameter's bytes hold."""
+    size = storage_bits(type.element_type) // 8
+    if len(data) != size:
+        raise InvalidInput("parameter-size", f"parameter {index} of type {type} has {size} bytes, got {len(data)}")
+    return from_words(np.frombuffer(bytes(data), word(size)).reshape(()).copy(), type.element_type)
+
+
+def three_axes(sizes: Sequence[int]) -> tuple[int, int, int]:
+    """The sizes along x, y and z; 1 along those that are not given."""
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def all_blocks(grid: tuple[int, int, int]) -> Iterable[tuple[int, int, int]]:
+    """The coordinates of every tile block, x fastest."""
+    return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
+
+
+def launch(
+    module_or_bytecode: builtin.ModuleOp | bytes,
+    entry: str,
+    grid: int | Sequence[int],
+    params: Sequence[bytes],
+    *,
+    memory: Memory,
+    order: Iterable[tuple[int, int, int]] | None = None,
+    choice: Choice | None = None,
+    output: Callable[[str], None] = print,
+    limit: int | None = None,
+) -> int:
+    """Run ``entry`` over a grid of tile blocks; how many operations that took.
+
+    ``grid`` counts tile blocks per axis; ``params`` holds one bytes object per parameter of the entry. ``order`` lists
+    block coordinates (default: all, x fastest); blocks run one after the other. ``choice`` decides what Tile IR leaves
+    open; ``output`` gets what kernels print; ``limit`` is the most operations that may run. Raises InterpreterFault
+    where the kernel breaks a rule that the interpreter checks.
+    """
+    module = module_or_bytecode
+    if isinstance(module, (bytes, bytearray)):
+        module = read_module(module)
+    kernel = find_entry(module, entry)
+    sizes = three_axes((grid,) if isinstance(grid, int) else grid)
+    arguments = kernel.body.block.args
+    if len(params) != len(arguments):
+        raise InvalidInput("parameter-count", f"{entry} takes {len(arguments)} parameters, got {len(params)}")
+    values = [
+        unpack_parameter(tile_of(argument), data, index)
+        for index, (argument, data) in enumerate(zip(arguments, params))
+    ]
+    shared = Launch(module, sizes, memory, choice or Choice(), output, limit)
+    with np.errstate(all="ignore"):
+        for block_id in order if order is not None else all_blocks(sizes):
+            frame = Frame(shared, block_id)
+            frame.bind(arguments, values)
+            frame.run(kernel.body.block)
+    return shared.done

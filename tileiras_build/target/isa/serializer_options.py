@@ -1,0 +1,121 @@
+"""How modules are serialized: optimization levels, libNVVM's options, triples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...core.errors import InvalidInput
+
+# The triple of modules that name none, and what LLVM lays data out by for each.
+TRIPLE = "nvptx64-nvidia-cuda"
+_COMMON = "p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+DATA_LAYOUTS = {
+    TRIPLE: f"e-p3:32:32-p4:32:32-p5:32:32-{_COMMON}",
+    "nvptx-nvidia-cuda": f"e-p:32:32-{_COMMON}",
+}
+
+# Levels ---------------------------------------------------------------------------------------------------------------
+
+_CLEAN = (
+    "always_inliner",  # libdevice bodies and helpers become part of the kernel
+    "sroa",
+    "instruction_combine",
+    "simplify_cfg",
+)
+_FULL = (
+    *_CLEAN,
+    "new_gvn",  # index arithmetic that every chunk recomputes
+    "instruction_combine",  # what value numbering exposed
+    "simplify_cfg",
+    "dead_code_elimination",
+    "sinking",  # what one agent or the end of the kernel alone needs: no register holds it elsewhere
+    "global_dead_code_eliminate",  # inlined helpers
+)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One optimization level: LLVM's passes, the number of code generator, libNVVM and ``#nvvm.target``, ptxas' number,
+    what functions are told to be kept small, and the flag of ``#nvvm.target`` that says what its number does not."""
+
+    passes: tuple[str, ...]
+    number: int
+    ptxas: int
+    attributes: tuple[str, ...] = ()
+    size_flag: str | None = None
+
+
+LEVELS: dict[int | str, Level] = {
+    # PTX has no call ABI worth using for inlinable math, even unoptimized.
+    0: Level(("always_inliner", "global_dead_code_eliminate"), 0, 0),
+    1: Level((*_CLEAN, "dead_code_elimination", "global_dead_code_eliminate"), 1, 1),
+    2: Level(_FULL, 2, 2),
+    3: Level(_FULL, 3, 3),
+    # Numbers have no word for size, and ptxas no such level.
+    "s": Level(_FULL, 2, 3, ("optsize",), "-Os"),
+    "z": Level(_FULL, 2, 3, ("minsize", "optsize"), "-Oz"),
+}
+DEFAULT_LEVEL = 3
+
+
+LEVEL_NAMES = tuple(map(str, LEVELS))
+
+
+def find_level(opt_level: int | str) -> Level:
+    """The row of a level (0..3, "s" or "z"); raises InvalidInput[opt-level]."""
+    if type(opt_level) not in (int, str) or opt_level not in LEVELS:
+        message = f"invalid LLVM optimization level {opt_level!r}"
+        raise InvalidInput("opt-level", message, remedy=f"use one of {', '.join(LEVEL_NAMES)}")
+    return LEVELS[opt_level]
+
+
+def read_level(given: int | str) -> int | str:
+    """The level of an option's value: "0".."3", or a level; raises InvalidInput[opt-level]."""
+    level = next((level for level, name in zip(LEVELS, LEVEL_NAMES, strict=True) if given == name), given)
+    find_level(level)
+    return level
+
+
+def level_of(number: int, flags: Iterable[str]) -> int | str:
+    """The level that ``#nvvm.target`` means by its number and flags; raises InvalidInput[opt-level]."""
+    sizes = {row.size_flag: level for level, row in LEVELS.items() if row.size_flag}
+    return next((sizes[flag] for flag in flags if flag in sizes), read_level(number))
+
+
+# libNVVM's options ----------------------------------------------------------------------------------------------------
+
+DEBUG, NVGPUCOMP = "debug", "nvgpucomp"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One option of libNVVM: its value, None for a word by itself, and what asks for it (a level too), None = always
+    given."""
+
+    name: str
+    value: bool | int | None = None
+    asked_by: int | str | None = None
+    public: bool = True  # whether the library that NVIDIA ships takes it
+
+    @property
+    def word(self) -> str:
+        """The option on a command line."""
+        return self.name if self.value is None else f"{self.name}={str(self.value).lower()}"
+
+
+FLAGS = (
+    Flag("-g", asked_by=DEBUG),
+    Flag("-Xopt"),  # opens the channel of options to the optimizer
+    Flag("-pragma-unroll-threshold", 9900000),  # loops are scheduled already
+    Flag("-fma", 0),  # contraction would change explicit numeric choices
+    Flag("libNVVMUseNVGpuComp", True, NVGPUCOMP, public=False),
+    *(Flag(row.size_flag, asked_by=level, public=False) for level, row in LEVELS.items() if row.size_flag),
+)
+DEBUG_WORD, NVGPUCOMP_WORD = (next(flag.word for flag in FLAGS if flag.asked_by == who) for who in (DEBUG, NVGPUCOMP))
+
+
+def flags_for(debug: bool, nvgpucomp: bool = False, opt_level: int | str = DEFAULT_LEVEL) -> tuple[Flag, ...]:
+    """The options of a module."""
+    asked = {None: True, DEBUG: debug, NVGPUCOMP: nvgpucomp, opt_level: True}
+    return tuple(flag for flag in FLAGS if asked.get(flag.asked_by))

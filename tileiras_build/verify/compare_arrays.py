@@ -1,0 +1,164 @@
+"""How far arrays are from what a reference expects: which elements, how many, and the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..frontend.kernel_case import EXACT, Checked, Tolerance
+from ..frontend.kernel_case_api import CANARY
+
+SHOWN = 3
+"""Wrong elements of an array that are named."""
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One element: where, what is there, what was expected, and how far they may be apart."""
+
+    index: tuple[int, ...]
+    actual: Any
+    expected: Any
+    allowed: float
+
+    @property
+    def absolute(self) -> float:
+        """How far they are apart; NaN where one is no number."""
+        return abs(float(self.actual) - float(self.expected))
+
+    @property
+    def relative(self) -> float:
+        """The same, as a share of what was expected."""
+        return self.absolute / abs(float(self.expected)) if self.expected else float("inf")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The wrong elements of one array: ``first`` few in the order of their indices, and the worst by either measure."""
+
+    array: str
+    count: int
+    of: int
+    first: tuple[Wrong, ...]
+    worst: Wrong
+    worst_relative: Wrong
+
+    def __str__(self) -> str:
+        one = self.first[0]
+        differ = f"{self.count} of {self.of} elements differ"
+        return f"{self.array}: {differ}, the first at {one.index}: {one.actual} instead of {one.expected}"
+
+
+def compare(array: str, actual: np.ndarray, expected: np.ndarray, close: Tolerance = EXACT) -> Difference | None:
+    """What is wrong with ``actual``; None where every element is within the tolerance.
+
+    Equal infinities agree, and so do two NaNs; a NaN for a number does not.
+    """
+    wrong = ~_agree(actual, expected, close)
+    if not wrong.any():
+        return None
+    places = np.argwhere(wrong)
+    distance = _distance(actual, expected)
+    with np.errstate(all="ignore"):
+        share = distance / np.abs(_wide(expected))
+    element = lambda place: _wrong(actual, expected, close, tuple(int(number) for number in place))
+    return Difference(
+        array,
+        int(wrong.sum()),
+        wrong.size,
+        tuple(map(element, places[:SHOWN])),
+        element(places[_worst(distance[wrong])]),
+        element(places[_worst(share[wrong])]),
+    )
+
+
+def share(actual: np.ndarray, expected: np.ndarray, close: Tolerance) -> float:
+    """Of elements that agree: the largest difference over the allowed one; 0 where all are equal."""
+    distance, allowed = _distance(actual, expected), _allowed(expected, close)
+    with np.errstate(all="ignore"):
+        shares = np.where(distance > 0, distance / allowed, 0)
+    return float(np.max(shares[np.isfinite(shares)], initial=0.0))
+
+
+def flat_arrays(values: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of arguments, by name; those in lists and tuples as ``name[0]``, ``name[1]``, …"""
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            yield name, value
+        elif isinstance(value, list | tuple):
+            yield from flat_arrays({f"{name}[{number}]": item for number, item in enumerate(value)})
+
+
+def differences(
+    row: Checked, expected: Mapping[str, np.ndarray], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[Difference]:
+    """The arrays of ``after`` that are not as ``expected``, or, where that does not name them, as ``before``."""
+    unchanged = dict(flat_arrays(before))
+    found = (
+        compare(name, array, expected[name], row.tolerance_of(name))
+        if name in expected
+        else compare(name, array, unchanged[name])
+        for name, array in flat_arrays(after)
+    )
+    return [difference for difference in found if difference is not None]
+
+
+def find_faults(row: Checked, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What is wrong after a launch, one sentence each; empty if nothing is.
+
+    ``before`` and ``after`` hold the same arguments, in arrays of their own; only ``after`` was launched on. Arrays that
+    ``cases.allocate`` has made must have left the memory around them alone.
+    """
+    assert row.reference is not None
+    expected = dict(flat_arrays(row.reference(dict(before))))
+    faults = [str(difference) for difference in differences(row, expected, before, after)]
+    changed = (name for name, array in flat_arrays(after) if _is_beside_changed(array))
+    return sorted(faults + [f"{name}: memory beside its elements has changed" for name in changed])
+
+
+def _is_beside_changed(array: np.ndarray) -> bool:
+    """Whether bytes around or between the elements of an array from ``allocate`` are not as they were."""
+    raw = array.base
+    if not isinstance(raw, np.ndarray) or raw.dtype != np.uint8 or raw[0] != CANARY or raw[-1] != CANARY:
+        return False
+    rest = raw.copy()
+    start = array.ctypes.data - raw.ctypes.data
+    elements = np.ndarray((*array.shape, array.itemsize), np.uint8, rest, start, (*array.strides, 1))
+    elements[...] = CANARY
+    return bool((rest != CANARY).any())
+
+
+def _agree(actual: np.ndarray, expected: np.ndarray, close: Tolerance) -> np.ndarray:
+    same = np.asarray(actual == expected)
+    if actual.dtype.kind not in "iub":
+        same = same | np.isnan(_wide(actual)) & np.isnan(_wide(expected))
+    if close == EXACT:
+        return same
+    with np.errstate(all="ignore"):
+        return same | (_distance(actual, expected) <= _allowed(expected, close))
+
+
+def _allowed(expected: np.ndarray, close: Tolerance) -> np.ndarray:
+    size = np.abs(_wide(expected))
+    return np.where(np.isfinite(size), close.absolute + close.relative * np.nan_to_num(size, posinf=0), 0)
+
+
+def _distance(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.abs(_wide(actual) - _wide(expected))
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64)
+
+
+def _worst(measures: np.ndarray) -> int:
+    """The largest; a NaN is larger than any number."""
+    return int(np.argmax(np.where(np.isnan(measures), np.inf, measures)))
+
+
+def _wrong(actual: np.ndarray, expected: np.ndarray, close: Tolerance, index: tuple[int, ...]) -> Wrong:
+    return Wrong(index, actual[index], expected[index], float(_allowed(expected[index], close)))

@@ -1,0 +1,238 @@
+"""What a cache folder holds: how much, whether it is whole, and how to make it smaller.
+
+Builds may use the folder meanwhile: a record that goes away costs them a rebuild. Files that a build wrote in the last
+hour stay even if no record lists them yet. Whoever may write to the folder can have put anything there: what is no
+regular file is never opened, and no link below ``ac`` and ``cas`` is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....core import byte_sizes
+from ....core.errors import InvalidInput, Location
+from .action_result import BLOB_LIMIT, DamagedRecord, Digest, decode
+from .build_cache import RECORD_LIMIT
+from .folder_store import TOUCH_AFTER, read_record
+from .store import BLOBS, RESULTS
+
+_PART, _NAME = re.compile("[0-9a-f]{2}", re.ASCII), re.compile("[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """How much a cache folder holds: steps, their distinct files and all bytes; ``leftovers`` of killed builds too."""
+
+    steps: int
+    files: int
+    size: int
+    leftovers: int
+
+    def __str__(self) -> str:
+        left = f"; {_count(self.leftovers, 'temporary file')} of ended builds" if self.leftovers else ""
+        return f"{_count(self.steps, 'step')}, {_count(self.files, 'file')}, {byte_sizes.size_text(self.size)}{left}"
+
+
+def parse_size(text: str) -> int:
+    """Bytes of "500MiB" or "2.5GiB"; raises InvalidInput[cache-size]."""
+    if (size := byte_sizes.parse_size(text)) is None:
+        remedy = "use a number of bytes, or one like 500MiB or 20GiB"
+        raise InvalidInput("cache-size", f"{text!r} is not a size", remedy=remedy)
+    return size
+
+
+def measure(folder: Path) -> Contents:
+    """How much ``folder`` holds; raises InvalidInput[cache-place] where it is no cache."""
+    if not folder.is_dir():
+        raise InvalidInput("cache-place", "this is not a folder", location=Location(str(folder)))
+    results, blobs, leftovers = _records(folder, RESULTS), _records(folder, BLOBS), _leftovers(folder)
+    size = sum(map(_size, [*results, *blobs, *leftovers]))
+    return Contents(len(results), len(blobs), size, len(leftovers))
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Something in a cache folder that no build takes, and why; ``final`` where this user may not even look at it."""
+
+    path: Path
+    reason: str
+    final: bool = False
+
+    def __str__(self) -> str:
+        text = str(self.path)
+        return f"{text if text.isprintable() else ascii(text)}: {self.reason}"
+
+
+def verify(folder: Path) -> Iterator[Damage]:
+    """Read everything; what is damaged, one after the other."""
+    for kind in (RESULTS, BLOBS):
+        place = folder / kind
+        if place.is_symlink() and place.is_dir():
+            # One of the two may lie on another disk.
+            place = place.resolve()
+        yield from _verify_folder(place, lambda part: _verify_part(kind, part))  # noqa: B023
+
+
+def _verify_part(kind: str, part: Path) -> Iterator[Damage]:
+    if _PART.fullmatch(part.name):
+        yield from _verify_folder(part, lambda path: filter(None, [_damage(kind, path)]))
+
+
+def _verify_folder(folder: Path, look: Callable[[Path], Iterable[Damage]]) -> Iterator[Damage]:
+    """What ``look`` says of each entry of a folder; that it is none, or cannot be read."""
+    try:
+        found = os.lstat(folder)
+        if stat.S_ISDIR(found.st_mode):
+            for path in _entries(folder):
+                yield from look(path)
+        else:
+            yield Damage(folder, "not a folder")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield _unreadable(folder, error)
+
+
+def remove(damage: Damage) -> str | None:
+    """Remove what is damaged; why it is still there, if it is."""
+    if damage.final:
+        return "it is not yours"
+    try:
+        _remove(damage.path)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def _damage(kind: str, path: Path) -> Damage | None:
+    if path.name.startswith("."):
+        return None if _is_file(path) else Damage(path, "not a file")
+    if not _NAME.fullmatch(path.name) or not path.name.startswith(path.parent.name):
+        return Damage(path, "not the name of a record")
+    try:
+        data = read_record(path, RECORD_LIMIT if kind == RESULTS else BLOB_LIMIT)
+        if data is None:
+            return Damage(path, "not a file")
+        reason = _CHECKS[kind](path.name, data)
+    except FileNotFoundError:
+        # A build or another job has removed it.
+        return None
+    except OSError as error:
+        return _unreadable(path, error)
+    return Damage(path, reason) if reason else None
+
+
+def _unreadable(path: Path, error: OSError) -> Damage:
+    return Damage(path, f"cannot be read: {error.strerror or error}", isinstance(error, PermissionError))
+
+
+def _wrong_result(name: str, data: bytes) -> str | None:
+    try:
+        decode(name, data)
+    except DamagedRecord as error:
+        return str(error)
+    return None
+
+
+def _wrong_blob(name: str, data: bytes) -> str | None:
+    return None if Digest.of(data).hash == name else "it has other bytes than its name says"
+
+
+# Kind of record -> what is wrong with the bytes of one.
+_CHECKS = {RESULTS: _wrong_result, BLOBS: _wrong_blob}
+
+
+def trim(folder: Path, limit: int) -> None:
+    """Remove the steps that were used longest ago until the rest has at most ``limit`` bytes."""
+    kept: set[str] = set()
+    size = 0
+    for path in sorted(_records(folder, RESULTS), key=_used, reverse=True):
+        digests = _listed(path) or {}
+        new = {digest.hash: digest.size for digest in digests.values() if digest.hash not in kept}
+        size += sum(new.values()) + _size(path)
+        if digests and size <= limit:
+            kept |= new.keys()
+        else:
+            _remove_if_possible(path)
+    for path in [*_records(folder, BLOBS), *_leftovers(folder)]:
+        if path.name not in kept and time.time() - _used(path) > TOUCH_AFTER:
+            _remove_if_possible(path)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in a folder, sorted; nothing where there is no folder. Raises OSError where it cannot be read."""
+    try:
+        return [folder / name for name in sorted(os.listdir(folder))]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _all(folder: Path, kind: str) -> list[Path]:
+    """What is where records of the kind lie."""
+    found: list[Path] = []
+    with suppress(OSError):
+        parts = [path for path in _entries(folder / kind) if _PART.fullmatch(path.name) and not path.is_symlink()]
+        for part in parts:
+            with suppress(OSError):
+                found += _entries(part)
+    return found
+
+
+def _records(folder: Path, kind: str) -> list[Path]:
+    return [path for path in _all(folder, kind) if not path.name.startswith(".")]
+
+
+def _leftovers(folder: Path) -> list[Path]:
+    return [path for kind in (RESULTS, BLOBS) for path in _all(folder, kind) if path.name.startswith(".")]
+
+
+def _listed(path: Path) -> dict[str, Digest] | None:
+    try:
+        data = read_record(path, RECORD_LIMIT)
+        return None if data is None else decode(path.name, data)
+    except (DamagedRecord, OSError):
+        return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, a link or a folder with all that is in it; nothing that a link points to. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _remove_if_possible(path: Path) -> None:
+    with suppress(OSError):
+        _remove(path)
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):
+        return path.lstat().st_size
+    return 0
+
+
+def _used(path: Path) -> float:
+    with suppress(OSError):
+        return path.lstat().st_mtime
+    return 0.0

@@ -1,0 +1,223 @@
+"""Requests to one HTTP server by urllib3: its connections, proxies, TLS and repetitions; the limits of an answer are ours.
+
+A proxy is taken from ``http_proxy``, ``https_proxy`` and ``no_proxy``, as other programs do, but none for this machine.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextvars import ContextVar
+from functools import cache
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError, NewConnectionError, ProxySchemeUnknown
+from urllib3.exceptions import TimeoutError as TooLate
+
+from ..tls_certificates import words_of
+from .store import StoreError
+
+_HEAD = 1 << 18  # bytes of headers, and of what a transfer encoding adds
+_CONNECTIONS = 256  # that are kept open; there are no more than the build has threads
+_BUSY = (429, 502, 503, 504)  # a proxy's and an overloaded server's words for: later
+
+
+class Requests:
+    """Requests to the server of ``address``; ``user`` is "name:password", or None. Used by several threads at once."""
+
+    def __init__(self, address: str, user: str | None):
+        parts = urlsplit(address)
+        proxy = _proxy(parts.scheme, parts.hostname or "")
+        self._manager = _manager(proxy, parts.scheme)
+        # Not by the manager, which looks for the pool anew with each request.
+        self._pool = self._manager.connection_from_url(address)
+        # A proxy is told the whole address, but where it only passes on what is encrypted.
+        self._base = address if proxy and parts.scheme == "http" else parts.path
+        self._headers = urllib3.make_headers(basic_auth=user) if user is not None else {}
+
+    def ask(self, method: str, path: str, body: bytes | None, limit: int, seconds: float) -> tuple[int, bytes]:
+        """Status and body of the answer, or its first ``limit`` + 1 bytes. Raises StoreError, TimeoutError."""
+        # Chunks of one byte are six bytes on the wire, and no server sends them.
+        _bounds.set(_Bounds(time.monotonic() + seconds, _HEAD + 2 * limit))
+        options: dict[str, Any] = {"body": body, "headers": self._headers, "timeout": seconds} | _OPTIONS
+        try:
+            response = self._pool.urlopen(method, f"{self._base}/{path}", **options)
+            return response.status, _read(response, limit)
+        except (HTTPError, http.client.HTTPException, OSError, ValueError, _Ended) as error:
+            raise _reason(error) from None
+
+
+def _read(response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
+    """The body; the connection can carry another request where it was read to its end."""
+    data = response.read(limit + 1, decode_content=False)
+    if len(data) > limit:
+        response.close()
+    else:
+        response.read(1)  # says whether that was all of it
+    return data
+
+
+class _Retry(urllib3.Retry):
+    """A server may end an idle connection at any time, and may be busy; both methods can be repeated. Waiting may not."""
+
+    def increment(self, method=None, url=None, response=None, error=None, _pool=None, _stacktrace=None):
+        """What is left of the repetitions."""
+        if error is not None and _is_too_late(error):
+            raise error
+        return super().increment(method, url, response, error, _pool, _stacktrace)
+
+
+_RETRIES = _Retry(
+    total=3, connect=0, read=1, redirect=0, other=0, status=2, status_forcelist=_BUSY, backoff_factor=0.1,
+    raise_on_status=False, respect_retry_after_header=False,
+)  # fmt: skip
+
+
+_OPTIONS = {"retries": _RETRIES, "redirect": False, "preload_content": False, "assert_same_host": False}
+
+
+# ---- what an answer may take ---------------------------------------------------------------------
+class _Ended(Exception):
+    """The reading of an answer; no error that a library knows, so that none repeats the request for it."""
+
+    def __init__(self, reason: Exception):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _Bounds:
+    """Until when (of ``time.monotonic``) the answer to a request is read, and how many bytes of it."""
+
+    def __init__(self, until: float, size: int):
+        self.until, self.size = until, size
+
+    def spend(self, count: int) -> None:
+        """Raises where it was too much. Who has asked may not wait any more, but this thread would read for ever."""
+        self.size -= count
+        if time.monotonic() > self.until:
+            raise _Ended(TimeoutError())
+        if self.size < 0:
+            raise _Ended(StoreError("its answer is too long"))
+
+
+_bounds: ContextVar[_Bounds] = ContextVar("bounds")  # of the request that this thread is at
+
+
+class _Counted(io.RawIOBase):
+    """What a server sends, as far as it is read."""
+
+    def __init__(self, raw: io.RawIOBase):
+        self._raw = raw
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer) -> int | None:
+        """Some bytes; 0 at the end."""
+        count = self._raw.readinto(buffer)
+        _bounds.get().spend(count or 0)
+        return count
+
+    def close(self) -> None:
+        """No more is read."""
+        self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *arguments, **options):
+        super().__init__(sock, *arguments, **options)
+        self.fp = io.BufferedReader(_Counted(self.fp.detach()))
+
+
+class _Plain(HTTPConnection):
+    response_class = _Answer
+
+
+class _Secure(HTTPSConnection):
+    response_class = _Answer
+
+
+class _PlainPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+# ---- connections ---------------------------------------------------------------------------------
+def _manager(proxy: str | None, scheme: str) -> urllib3.PoolManager:
+    options: dict[str, Any] = {"maxsize": _CONNECTIONS}
+    if scheme == "https":
+        options["ssl_context"] = tls()
+    manager = _over(proxy, options) if proxy else urllib3.PoolManager(**options)
+    manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+    return manager
+
+
+def _over(proxy: str, options: dict[str, Any]) -> urllib3.ProxyManager:
+    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    named = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    user = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    headers = urllib3.make_headers(proxy_basic_auth=user) if user else None
+    try:
+        return urllib3.ProxyManager(named, proxy_headers=headers, **options)
+    except ProxySchemeUnknown:
+        raise StoreError(f"the proxy {named} is not an HTTP one") from None
+
+
+def _proxy(scheme: str, host: str) -> str | None:
+    if _is_here(host) or urllib.request.proxy_bypass(host):
+        return None
+    return urllib.request.getproxies().get(scheme)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """The system's certificates, or those that SSL_CERT_FILE names."""
+    return ssl.create_default_context()
+
+
+# ---- what went wrong -----------------------------------------------------------------------------
+def _reason(error: BaseException) -> Exception:
+    """The error in words for the user."""
+    causes = list(_chain(error))
+    if any(_is_too_late(cause) for cause in causes):
+        return TimeoutError()
+    if isinstance(causes[-1], StoreError):
+        return causes[-1]
+    if any(isinstance(cause, http.client.HTTPException) for cause in causes):
+        return StoreError(f"its answer is not whole ({type(error).__name__})")
+    found = next((cause for cause in reversed(causes) if isinstance(cause, OSError)), None)
+    return StoreError(words_of(found) if found is not None else f"its answer is not whole ({type(error).__name__})")
+
+
+def _is_too_late(error: BaseException) -> bool:
+    # urllib3 counts every connection that fails among those that fail late.
+    return isinstance(error, (TimeoutError, TooLate)) and not isinstance(error, NewConnectionError)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it comes of: ``reason`` of those that have one, and causes."""
+    while error is not None:
+        yield error
+        reason = getattr(error, "reason", None)
+        error = reason if isinstance(reason, BaseException) else error.__cause__ or error.__context__

@@ -1,0 +1,64 @@
+"""A store on an HTTP/1.1 server: GET and PUT of ``<address>/ac/<name>`` and ``<address>/cas/<name>``.
+
+That is all that bazel-remote, nginx with WebDAV, Apache and object stores behind a gateway have in common, so it is
+all that is used. ``http://user:password@host`` sends them (RFC 7617). A redirection is not followed: whoever gave the
+address trusts that server, and perhaps no other.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from .remote_store import TIMEOUT, RemoteStore
+from .store import StoreError
+
+if TYPE_CHECKING:
+    from .http_client import Requests
+
+_ANSWER = 1 << 16  # bytes of an answer to PUT that are read; longer ones cost the connection
+_ABSENT = (404, 410)
+_STORED = (200, 201, 202, 204)
+
+
+class HttpStore(RemoteStore["Requests"]):
+    """Records on the server at ``address``."""
+
+    def __init__(self, address: str, timeout: float = TIMEOUT):
+        super().__init__(timeout)
+        parts = urlsplit(address)
+        netloc = parts.netloc.rpartition("@")[2]
+        self.place = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
+        self._user = None if parts.username is None else f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+
+    def read(self, kind: str, name: str, limit: int) -> bytes | None:
+        """The record, None where there is none; raises StoreError."""
+        status, data = self._exchange("GET", f"{kind}/{name}", limit=limit)
+        if status in _ABSENT:
+            return None
+        if status != 200:
+            raise StoreError(_answered(status))
+        return data
+
+    def write(self, kind: str, name: str, data: bytes) -> None:
+        """Keep a record; raises StoreError."""
+        status, _ = self._exchange("PUT", f"{kind}/{name}", data)
+        if status not in _STORED:
+            raise StoreError(_answered(status))
+
+    def _exchange(self, method: str, path: str, body: bytes | None = None, limit: int = _ANSWER) -> tuple[int, bytes]:
+        """Status and body of the answer, or its first ``limit`` + 1 bytes. Raises StoreError."""
+        requests = self._connected()
+        request = lambda seconds: requests.ask(method, path, body, limit, seconds)
+        return self._ask(request, max(limit, len(body or b"")))
+
+    def _connect(self) -> Requests:
+        from .http_client import Requests
+
+        return Requests(self.place, self._user)
+
+
+def _answered(status: int) -> str:
+    words = {one.value: one.phrase for one in HTTPStatus}
+    return f"it answered {status} {words.get(status, '')}".rstrip()

@@ -1,0 +1,114 @@
+"""A store on whatever fsspec reaches: S3, Google's and Azure's object stores, and others; ``<address>/<kind>/<name>``.
+
+Who may read and write there, and where the service is, is said as for any program that uses fsspec: by the service's own
+variables (``AWS_PROFILE``, ``AWS_ENDPOINT_URL``, …), or by fsspec's configuration. A record that is only half written, where a
+file system makes that possible, is a damaged one, and costs a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TypeVar
+
+from ....core.errors import InvalidInput
+from .remote_store import TIMEOUT, RemoteStore
+from .store import StoreError
+
+T = TypeVar("T")
+# Protocol -> the module beside fsspec that knows it ("" is fsspec's own), and the extra of this package that brings both.
+PROTOCOLS = {
+    "s3": ("s3fs", "s3"),
+    "s3a": ("s3fs", "s3"),
+    "gs": ("gcsfs", "gcs"),
+    "gcs": ("gcsfs", "gcs"),
+    "az": ("adlfs", "azure"),
+    "abfs": ("adlfs", "azure"),
+    "abfss": ("adlfs", "azure"),
+    "file": ("", "s3"),
+    "memory": ("", "s3"),
+}
+_OPTIONS = {"file": {"auto_mkdir": True}}
+
+
+def check_library(address: str) -> None:
+    """Raises InvalidInput[cache-missing] where what ``address`` needs is not installed; imports nothing."""
+    module, extra = PROTOCOLS[address.partition("://")[0].lower()]
+    absent = [name for name in ("fsspec", module) if name and find_spec(name) is None]
+    if absent:
+        remedy = f"pip install 'tileiras-build[{extra}]'"
+        raise InvalidInput("cache-missing", f"cache={address} needs {' and '.join(absent)}", remedy=remedy)
+
+
+class ObjectStore(RemoteStore["_Files"]):
+    """Records below ``address``."""
+
+    def __init__(self, address: str, timeout: float = TIMEOUT):
+        super().__init__(timeout)
+        self.place = address.rstrip("/")
+
+    def read(self, kind: str, name: str, limit: int) -> bytes | None:
+        """The record, None where there is none; raises StoreError."""
+        path, files = f"{kind}/{name}", self._connected()
+        return self._ask(lambda _: _worded(lambda: files.read(path, limit)), limit)
+
+    def write(self, kind: str, name: str, data: bytes) -> None:
+        """Keep a record; raises StoreError."""
+        path, files = f"{kind}/{name}", self._connected()
+        self._ask(lambda _: _worded(lambda: files.write(path, data)), len(data))
+
+    def _connect(self) -> _Files:
+        return _worded(lambda: _Files(self.place))
+
+
+class _Files:
+    """A file system of fsspec; paths are relative to the address."""
+
+    def __init__(self, address: str):
+        from fsspec.core import url_to_fs
+
+        # What others have written since it was listed is there, too.
+        options = _OPTIONS.get(address.partition("://")[0].lower(), {})
+        self._system, self._root = url_to_fs(address, use_listings_cache=False, **options)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """At most ``limit`` + 1 bytes; None where there is no file."""
+        path = f"{self._root}/{path}"
+        try:
+            return self._system.cat_file(path, start=0, end=limit + 1)
+        except (FileNotFoundError, IsADirectoryError):
+            return None
+        except OSError:
+            # A part of a file that has no bytes is an error of some services.
+            if self._system.size(path) == 0:
+                return b""
+            raise
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file. Not where there is no bucket: whoever has misspelled it wants none."""
+        self._system.pipe_file(f"{self._root}/{path}", data)
+
+
+def _worded(request: Callable[[], T]) -> T:
+    """What ``request()`` returns; each service's library has errors of its own, here they are StoreError."""
+    try:
+        return request()
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise StoreError(_said_of(error)) from None
+    except Exception as error:
+        raise StoreError(f"{type(error).__name__}: {_first_line(error)}") from None
+
+
+def _said_of(error: OSError) -> str:
+    if error.strerror:
+        return " ".join(error.strerror.split())
+    said = _first_line(error) or type(error).__name__
+    # A file that is not there is no error, so it is what holds them all.
+    return f"there is no such bucket or container ({said})" if isinstance(error, FileNotFoundError) else said
+
+
+def _first_line(error: Exception) -> str:
+    """Of what a service's library says: an answer's number and text follow."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "")

@@ -1,0 +1,61 @@
+"""What another process answers to a call."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from typing import Any, Literal
+
+from ...core.errors import ErrorGroup, InternalError, forget_origin, is_own, origin_of
+
+Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
+
+
+def result_of(answer: Answer) -> Any:
+    """The call's result; raises what it raised."""
+    if answer[0]:
+        return answer[1]
+    raise answer[1]
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether there is a MemoryError among the causes of an exception, which may be among its own."""
+    seen: dict[int, BaseException] = {}
+    while error is not None and id(error) not in seen:
+        seen[id(error)] = error
+        error = origin_of(error)
+    return any(issubclass(type(error), MemoryError) for error in seen.values())
+
+
+def without_traces(error: Exception) -> Exception:
+    """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
+    for part in (error, *(error.errors if is_own(error) and isinstance(error, ErrorGroup) else ())):
+        forget_origin(part)
+    return error
+
+
+def describe_exit(code: int | None) -> str:
+    """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
+    if code is None:
+        return "closed its pipe"
+    if code >= 0:
+        return f"exited with status {code}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
+
+
+class ProcessEnded(InternalError):
+    """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
+
+    def __init__(self, code: int, said: str = ""):
+        super().__init__("worker-died", f"the compiler process {describe_exit(code)}{said}")
+        self.code, self.said = code, said
+
+    def __reduce__(self):
+        return (ProcessEnded, (self.code, self.said))
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether somebody else ended it, such as a system without memory."""
+        return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)

@@ -1,0 +1,113 @@
+"""Connects to a Dask scheduler, over TLS where its address says ``tls://``; why that fails in one sentence.
+
+Dask has no passwords and no tokens: both sides of a connection show certificates that the other's CA has signed, and
+who has none gets nowhere. Names of hosts are not compared, so the CA must be the cluster's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+from ...core.errors import InvalidInput, TileirasError
+from .calls_with_deadline import BoundedCalls
+from .tls_certificates import Certificates, words_of
+
+REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
+_TLS = "tls://"
+_OPTIONS = "executor_ca=, executor_cert= and executor_key="
+_GIVE = f"give {_OPTIONS}, or Dask's configuration (distributed.comm.tls)"
+_FIELDS = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
+
+
+def connect(address: str, seconds: float, certificates: Certificates) -> Any:
+    """A ``distributed.Client``; what ``certificates`` does not give is as Dask's configuration says.
+
+    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls.
+    """
+    try:
+        import distributed
+    except ImportError:
+        remedy = "pip install 'tileiras-build[cluster]'"
+        raise InvalidInput("executor-missing", f"executor={address} needs Dask", remedy=remedy) from None
+    # Its own lines about lost connections repeat what the diagnostics say.
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    security = _security(address, certificates)
+    if security is not None:
+        _shake_hands(address, security, seconds)
+    options = {"security": security, "set_as_default": False, "name": "tileiras-build"}
+    try:
+        # Dask waits for ever for a server that takes the connection and says nothing.
+        return BoundedCalls().run(lambda: distributed.Client(address, timeout=seconds, **options), seconds + 1)
+    except Exception as error:
+        raise _why(address, error) from None
+
+
+def _security(address: str, certificates: Certificates) -> Any:
+    from distributed import Security
+
+    given = {field: getattr(certificates, name) for field, name in _FIELDS.items() if getattr(certificates, name)}
+    if not address.startswith(_TLS):
+        if given:
+            raise _tls(f"certificates are given for {address}, which is not encrypted", f"use {_TLS}")
+        return None
+    # A certificate of its own does not go with the key of another one.
+    given |= {"tls_client_key": None} if certificates.cert and not certificates.key else {}
+    security = Security(require_encryption=True, **given)
+    used = Certificates(*(str(getattr(security, field) or "") for field in _FIELDS))
+    if not (used.ca and used.cert):
+        raise _tls(f"executor={address} needs the CA of the cluster and a certificate by it", _GIVE)
+    try:
+        used.check()
+    except OSError as error:
+        files = ", ".join(filter(None, (used.ca, used.cert, used.key)))
+        raise _tls(f"the certificates for {address} cannot be used: {words_of(error)} ({files})", _GIVE) from None
+    return security
+
+
+def _shake_hands(address: str, security: Any, seconds: float) -> None:
+    """Raise executor-tls where the two sides cannot agree: Dask tries again until its time is over, and then may not know."""
+    host, _, port = address.removeprefix(_TLS).rpartition(":")
+    context = security.get_connection_args("client")["ssl_context"]
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as plain:
+            with context.wrap_socket(plain, server_hostname=host.strip("[]")) as encrypted:
+                encrypted.recv(1)  # whether the scheduler takes the certificate, it says behind the handshake
+    except ssl.SSLError as error:
+        raise _of_handshake(address, error) from None
+    except (OSError, ValueError):
+        return  # nobody there, or slow: the client waits, and says so
+
+
+def _of_handshake(address: str, error: ssl.SSLError) -> TileirasError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _tls(f"the scheduler at {address} shows a certificate that does not hold: {words_of(error)}", _GIVE)
+    if error.reason == "WRONG_VERSION_NUMBER":
+        return _tls(f"the scheduler at {address} does not speak TLS", "use tcp://, or start it with certificates")
+    return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
+
+
+def _why(address: str, error: Exception) -> TileirasError:
+    """What a user can do about ``error``."""
+    broken = next((cause for cause in _chain(error) if isinstance(cause, ssl.SSLError)), None)
+    if broken is not None:
+        return _of_handshake(address, broken)
+    if type(error).__name__ == "CommClosedError":
+        if address.startswith(_TLS):
+            return _tls(f"the scheduler at {address} does not take this build's certificate", _GIVE)
+        return _tls(f"the scheduler at {address} ends connections that are not encrypted", f"use {_TLS}, and {_GIVE}")
+    return InvalidInput("executor-away", f"no Dask scheduler answers at {address}", remedy=REMEDY)
+
+
+def _tls(message: str, remedy: str) -> InvalidInput:
+    return InvalidInput("executor-tls", message, remedy=remedy)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

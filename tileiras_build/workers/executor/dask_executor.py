@@ -1,0 +1,293 @@
+"""Runs stages on a Dask cluster: ``executor=tcp://scheduler:8786``.
+
+Names and data travel as to the local pool. Only workers whose code is the same as this build's are used: a watcher
+looks at the cluster every WATCH seconds, compares the code of workers that it has not seen, and gives those that fit
+a Dask resource that every call asks for. A worker that dies is the scheduler's business: it gives the call to another
+one. What no worker can run any more is given to the scheduler again once there is one.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ...core import terminal
+from ...core.errors import InternalError, InvalidInput, TileirasError
+from ...core.file_io import file_digest, read_file
+from ...pipeline.job import Job
+from ...pipeline.stages import InputFile, Stage, load
+from . import Executor, dask_connection, dask_worker
+from .dask_batching import Call, Calls
+from .dask_worker import Missing, Needed
+from .lazy_executor import Once
+from .speculative_steps import Following, Foresight, Outcomes
+from .tls_certificates import NO_CERTIFICATES, Certificates
+from .toolchain_digest import PACKAGE, Part, difference, digest_of, parts
+
+PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
+CONNECT = 20.0  # seconds for the scheduler to answer
+GATHER = 30.0  # seconds for the first fitting worker to appear
+PATIENCE = 60.0  # seconds without one, later
+WATCH = 1.0
+LOOK = 0.2  # seconds; a call that waits looks so often whether the build is ending
+QUESTIONS = 10  # to a worker that gives no answer
+
+
+class ClusterExecutor:
+    """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
+
+    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-tls, executor-empty,
+    executor-version. ``certificates`` are for ``tls://``; ``say`` is given lines for the user; ``jobs`` is how many calls the build
+    makes at once.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        local: Callable[[], Executor],
+        *,
+        jobs: int = 1,
+        certificates: Certificates = NO_CERTIFICATES,
+        say: Callable[[str], None] = terminal.say,
+        connect: float = CONNECT,
+        gather: float = GATHER,
+        patience: float = PATIENCE,
+    ):
+        self.address, self._say, self._patience = address, say, patience
+        self._local, self._counting = Once(local), threading.Lock()
+        self._client = dask_connection.connect(address, connect, certificates)
+        self._parts = parts()
+        self._digest = digest_of(self._parts)
+        self._resource = dask_worker.resource(self._digest)
+        self._calls = Calls(self._client, self._resource, self._gone)
+        self._threads: dict[str, int] = {}  # of the workers that fit
+        self._asked: Counter[tuple] = Counter()
+        self._refused: dict[tuple, str] = {}
+        self._lost: InternalError | None = None
+        self._without_since = time.monotonic()
+        self._steps = 0
+        self._used: set[str] = set()
+        self._made = Outcomes()
+        self._ended = threading.Event()
+        try:
+            self._gather(gather)
+        except BaseException:
+            self.close()
+            raise
+        self._announce(jobs)
+        threading.Thread(target=self._watch, name="tileiras-cluster", daemon=True).start()
+
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
+        """The result of ``function``; blocks the calling thread. What is ``following`` is made where this call is.
+
+        Raises the function's own error; InternalError[worker-died] where several workers died of this call;
+        InternalError[cluster-lost] where the scheduler is gone or has had no fitting worker for long.
+        """
+        if function not in PORTABLE:
+            return self._local.get().run(function, *arguments, timeout=timeout)
+        needed, paths = _files_of(*arguments)
+        outcome = self._made.take(needed, arguments)
+        if outcome is None:
+            outcome = self._made_there(needed, paths, arguments, timeout, _with_needs(following() if following else ()))
+        with self._counting:
+            self._steps += 1
+        result, error = outcome
+        if error is not None:
+            raise error
+        return result
+
+    def _made_there(self, needed: tuple, paths: dict, arguments: tuple, timeout: float | None, following: tuple):
+        """What a worker makes of a call; what it makes besides of the steps ``following`` is kept until it is asked for."""
+        sent: dict[str, bytes] = {}
+        while isinstance(answer := self._call(needed, sent, arguments, timeout, following), Missing):
+            sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
+        first, *others = answer.outcomes
+        for before, outcome, (step, needs) in zip(answer.outcomes, others, following, strict=False):
+            self._made.put(needs, step.arguments(before[0][step.rows[0].suffix]), outcome)
+        with self._counting:
+            self._used.add(answer.worker)
+        return first
+
+    def summary(self) -> str:
+        """One line for the end of the build; "" where nothing ran."""
+        if not self._steps:
+            return ""
+        return f"cluster {self.address}: {_count(self._steps, 'step')} on {_count(len(self._used), 'worker')}"
+
+    def interrupt(self) -> None:
+        """End all calls, from another thread than theirs; the workers finish the steps that they are at."""
+        self._lose(InternalError("interrupted", "the build was interrupted"))
+        self._local.interrupt()
+
+    def close(self) -> None:
+        """Leave the cluster as it is, and end what runs here."""
+        self._ended.set()
+        self._calls.end()
+        self._local.close()
+        leaving = threading.Thread(target=self._leave, daemon=True)
+        leaving.start()
+        # A scheduler that does not answer holds up nobody who ends a build.
+        leaving.join(LOOK if self._lost else None)
+
+    def _leave(self) -> None:
+        with suppress(Exception):
+            self._client.close(timeout=2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # ---- calls
+
+    def _call(self, *call):
+        """What a worker answers."""
+        self._refuse_if_lost()
+        waiting = Call(*call)
+        self._calls.put(waiting)
+        while True:
+            try:
+                return waiting.answer.result(LOOK)
+            except concurrent.futures.TimeoutError:
+                self._refuse_if_lost()
+
+    def _gone(self) -> InternalError:
+        if self._lost is not None:
+            return self._lost
+        return self._lose(InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost"))
+
+    def _refuse_if_lost(self) -> None:
+        if self._lost is not None:
+            raise self._lost
+
+    def _lose(self, error: InternalError) -> InternalError:
+        """Let go of the cluster; the first reason stays and is returned."""
+        self._lost = self._lost or error
+        self._calls.end()
+        return self._lost
+
+    # ---- workers
+
+    def _gather(self, seconds: float) -> None:
+        """Wait for a worker that fits; workers that do not are an answer as soon as all have been asked."""
+        deadline = time.monotonic() + seconds
+        while True:
+            all_asked = self._look()
+            if self._threads:
+                return
+            if all_asked:
+                raise InvalidInput("executor-version", self._unfit(), remedy="install the same version everywhere")
+            if time.monotonic() > deadline:
+                message = f"the scheduler {self.address} has no workers"
+                raise InvalidInput("executor-empty", message, remedy=dask_connection.REMEDY)
+            self._ended.wait(WATCH)
+
+    def _announce(self, jobs: int) -> None:
+        threads = sum(self._threads.values())
+        text = f"cluster {self.address}: {_count(len(self._threads), 'worker')} with {_count(threads, 'thread')}"
+        if jobs < threads:
+            text += f"; -j{jobs} keeps at most {jobs} of them busy: give -j{2 * threads}"
+        self._say(text)
+        if self._refused:
+            self._say(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+
+    def _watch(self) -> None:
+        while not self._ended.wait(WATCH) and self._lost is None:
+            before = len(self._refused)
+            try:
+                self._look()
+            except Exception:
+                self._gone()
+                return
+            if len(self._refused) > before:
+                self._say(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+            if not self._threads and time.monotonic() - self._without_since > self._patience:
+                message = (
+                    f"the scheduler {self.address} has had no worker of this version for {self._patience:g} seconds"
+                )
+                self._lose(InternalError("cluster-lost", message))
+
+    def _look(self) -> bool:
+        """Ask the workers that are new, and count who fits; whether there are workers, and all have answered."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        new = [
+            address
+            for address, info in workers.items()
+            if self._resource not in info.get("resources", {}) and (address, info.get("id")) not in self._refused
+        ]
+        fitting = {
+            address: info["nthreads"] for address, info in workers.items() if self._resource in info["resources"]
+        }
+        for address, answer in (self._enlist(new) if new else {}).items():
+            if isinstance(answer, tuple) and answer[1] == self._digest:
+                fitting[address] = workers[address]["nthreads"]
+            elif address in workers and self._is_final((address, workers[address].get("id")), answer):
+                self._refused[address, workers[address].get("id")] = _reason(answer, self._parts)
+        if fitting and fitting.keys().isdisjoint(self._threads):
+            # None that had a call is left; whether there was a moment without any, a look may have missed.
+            self._calls.repeat()
+        self._calls.use(sum(fitting.values()))
+        if self._threads and not fitting:
+            self._without_since = time.monotonic()
+        self._threads = fitting
+        return bool(workers) and all((address, info.get("id")) in self._refused for address, info in workers.items())
+
+    def _is_final(self, worker: tuple, answer: object) -> bool:
+        """Whether not to ask again: a worker that has just started may lose a question."""
+        self._asked[worker] += 1
+        return isinstance(answer, (tuple, ImportError)) or self._asked[worker] == QUESTIONS
+
+    def _enlist(self, workers: list[str]) -> dict:
+        return self._client.run(dask_worker.enlist, self._digest, workers=workers, on_error="return")
+
+    def _unfit(self) -> str:
+        (address, _), reason = list(self._refused.items())[-1]
+        return f"the worker {address} of the cluster {reason}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
+    """What ``driver.lower`` reads besides its arguments; and the paths here, by digest."""
+    return _found(job, [file for file in rows[-1].inputs if file.asked_by is None or load(file.asked_by)(data)])
+
+
+def _found(job: Job, files: list[InputFile]) -> tuple[tuple[Needed, ...], dict[str, str]]:
+    found = {file: str(getattr(job, file.option) or load(file.find)()) for file in files}
+    needed = tuple(Needed(file.option, file.find, file_digest(path)) for file, path in found.items())
+    return needed, {need.digest: path for need, path in zip(needed, found.values(), strict=True)}
+
+
+def _with_needs(following: tuple[Following, ...]) -> tuple[tuple[Following, tuple[Needed, ...]], ...]:
+    """Steps, each with the files that it needs whatever its source asks for; up to one whose files are not there."""
+    made = []
+    # What is wrong with them, the step itself says.
+    with suppress(OSError, TileirasError):
+        for step in following:
+            needed, _ = _found(step.job, [file for file in step.rows[-1].inputs if file.asked_by is None])
+            made.append((step, needed))
+    return tuple(made)
+
+
+def _reason(answer: object, ours: dict[str, Part]) -> str:
+    """What keeps a worker from taking part, of what it answered to ``enlist``."""
+    if isinstance(answer, ImportError):
+        return f"lacks a module ({answer})"
+    if not isinstance(answer, tuple):
+        return f"could not be asked ({type(answer).__name__}: {answer})"
+    version, digest, theirs = answer
+    if digest == dask_worker.CHANGED:
+        return f"has tileiras-build {version}, whose code has {digest}"
+    # Other versions of this package say other things here.
+    theirs = theirs if isinstance(theirs, dict) else {PACKAGE: Part(version, digest)}
+    return difference(theirs, ours)

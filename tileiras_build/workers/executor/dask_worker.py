@@ -1,0 +1,177 @@
+"""What runs in the Dask workers of a cluster build: the check that they fit, and the calls.
+
+A call runs in a process of the worker's own pool (``worker_pool.py``), so that a compiler crash or a timeout fails one
+call and the Dask worker lives on. The files that a call reads besides its arguments (ptxas, libdevice) are known by
+their SHA-256: the worker takes its own file with the same bytes, else asks for it and keeps it while it runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import threading
+import time
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+from ...core.code_digest import installed
+from ...core.errors import InternalError, TileirasError
+from ...core.file_io import file_digest, write_files
+from ...core.user_tmp import Scratch
+from ...pipeline.job import Job
+from ...pipeline.stages import load
+from .multiprocessing_config import process_config
+from .speculative_steps import Following, Outcome
+from .toolchain_digest import PACKAGE, Part, digest_of, parts
+from .worker_pool import WorkerPool
+
+CHANGED = "changed since the worker has loaded it"  # in the place of a digest
+_starting = threading.Lock()
+_kept: dict[str, str] = {}
+_pool: WorkerPool | None = None
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that a call reads: the option of Job that holds its path, how the installed one is found, its SHA-256."""
+
+    option: str
+    find: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A worker's answer where it lacks the bytes of ``digests``: call again, with them."""
+
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A worker's answer: its address, and the outcomes of the call and of the steps that it has made behind it."""
+
+    worker: str
+    outcomes: tuple[Outcome, ...]
+
+
+def resource(digest: str) -> str:
+    """The Dask resource of workers whose code has ``digest``; only those are given this build's calls."""
+    return f"tileiras-build-{digest[:16]}"
+
+
+async def enlist(digest: str, dask_worker) -> tuple[str, str, dict[str, Part]]:
+    """Give the Dask worker this runs in the resource if what it has is ``digest``; its version, digest and parts."""
+    own = await asyncio.to_thread(parts)
+    known = digest_of(own) if installed().is_as_read() else CHANGED
+    if known == digest:
+        await dask_worker.set_resources(**{resource(digest): dask_worker.state.nthreads})
+    return own[PACKAGE].version, known, own
+
+
+def lower_all(calls: bytes) -> tuple[float, list]:
+    """``lower(*call)`` of each call of a pickled list; returns the seconds that they took, and what they returned."""
+    start = time.perf_counter()
+    answers = [lower(*call) for call in pickle.loads(calls)]
+    return time.perf_counter() - start, answers
+
+
+def lower(
+    needed: tuple[Needed, ...],
+    sent: dict[str, bytes],
+    arguments: tuple,
+    timeout: float | None,
+    following: tuple[tuple[Following, tuple[Needed, ...]], ...],
+) -> Lowered | Missing:
+    """``driver.lower(*arguments)`` in a process of this Dask worker's own, and the steps ``following`` as far as they go.
+
+    Those have with them what they need in any case. They end before one whose source asks for more, or whose files are
+    not here, and behind one that fails. ``sent`` are contents by digest, ``timeout`` seconds for each step.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    if not installed().is_as_read():
+        message = f"the code of a worker has {CHANGED}"
+        error = InternalError("worker-code", message, remedy="restart the worker")
+        return Lowered(worker.address, ((None, error),))
+    if missing := _missing(needed, sent):
+        return Missing(missing)
+    call = partial(_outcome, _own_pool(worker.state.nthreads), timeout, sent)
+    outcomes = [call(needed, arguments)]
+    for step, needs in following:
+        files, source = outcomes[-1][0] or {}, step.rows[0].suffix
+        if source not in files or _asks(step, files[source]) or _missing(needs, sent):
+            break
+        outcomes.append(call(needs, step.arguments(files[source])))
+    if following and not installed().is_as_read():
+        # Which of them are of the code that was there before, nobody knows. Who asks for them meets the first check.
+        del outcomes[1:]
+    return Lowered(worker.address, tuple(outcomes))
+
+
+def _outcome(
+    pool: WorkerPool, timeout: float | None, sent: dict[str, bytes], needed: tuple, arguments: tuple
+) -> Outcome:
+    """What ``driver.lower`` returns or raises. An error is not raised here: Dask would wrap it in what it knows of the
+    call, and log it."""
+    located = _localized(needed, sent, *arguments)
+    try:
+        return pool.run("tileiras_build.driver:lower", *located, timeout=timeout), None
+    except TileirasError as error:
+        return None, error
+
+
+def _asks(step: Following, data: bytes) -> bool:
+    """Whether the source of ``step`` asks for a file that another step makes."""
+    return any(file.asked_by is not None and load(file.asked_by)(data) for file in step.rows[-1].inputs)
+
+
+def _missing(needed: tuple[Needed, ...], sent: dict[str, bytes]) -> tuple[str, ...]:
+    return tuple(file.digest for file in needed if file.digest not in sent and _path(file) is None)
+
+
+def _localized(
+    needed: tuple[Needed, ...], sent: dict[str, bytes], data: bytes, source: str, target: str, job: Job, *rest: object
+) -> tuple:
+    """The arguments of ``driver.lower`` with paths of this machine in the job."""
+    paths: dict[str, Any] = {file.option: _path(file) or _keep(file, sent[file.digest]) for file in needed}
+    return data, source, target, replace(job, **paths), *rest
+
+
+def _path(file: Needed) -> str | None:
+    """A file of this machine with the right bytes."""
+    if file.digest in _kept:
+        return _kept[file.digest]
+    try:
+        installed = str(load(file.find)())
+    except Exception:
+        return None
+    return installed if file_digest(installed) == file.digest else None
+
+
+def _keep(file: Needed, data: bytes) -> str:
+    """Write the bytes that were sent; they stay until this process ends."""
+    path = _files().path / file.digest / file.option
+    write_files({path: data})
+    os.chmod(path, 0o755)
+    _kept[file.digest] = str(path)
+    return str(path)
+
+
+@cache
+def _files() -> Scratch:
+    return Scratch()
+
+
+def _own_pool(threads: int) -> WorkerPool:
+    global _pool
+    with _starting:
+        if _pool is None:
+            # Dask's nanny marks its workers as daemons, which multiprocessing forbids to have children, since it would
+            # not end them. Ours end with their parent.
+            process_config()["daemon"] = False
+            _pool = WorkerPool(threads)
+        return _pool

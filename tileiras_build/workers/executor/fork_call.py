@@ -1,0 +1,208 @@
+"""Runs a call in a fork of this process, so that what the call does to its process ends with it.
+
+The fork, and all that it starts, is seen to its end: a process that dies is noticed at once though a child of its own
+holds the pipe, and what it leaves running is ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ...core.tracing.seccomp_listener import Asked, Listener, show_calls
+from .call_result import Answer, ProcessEnded, is_out_of_memory, result_of, without_traces
+from .multiprocessing_config import process_config
+
+_DEATH_SIGNAL, _SUBREAPER = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER; linux/prctl.h
+_owns_all_children = False
+
+
+def own_all_children() -> None:
+    """This process serves calls and starts nothing else: what calls leave behind becomes its child, and is ended."""
+    global _owns_all_children
+    with suppress(OSError, AttributeError):
+        _owns_all_children = ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def call_in_fork(
+    call: Callable[[], object],
+    see: Callable[[Asked, int], None] | None = None,
+    is_looked_at: Callable[[], bool] = lambda: True,
+) -> Any:
+    """The result of ``call``, made in a fork; ``see`` is told the file system calls of it and of all that it
+    starts, each with the number of the fork's process, while ``is_looked_at``.
+
+    Raises the call's own exception, and ProcessEnded where its process dies.
+    """
+    read_end, write_end = os.pipe()
+    ours, theirs = socket.socketpair()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        # The other thread of a worker waits for the end of the build, and holds no lock.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        _serve(call, write_end, theirs, see is not None)
+    os.close(write_end)
+    theirs.close()
+
+    def see_calls(listener: Listener) -> None:
+        for asked in listener.receive(is_looked_at):
+            if see:
+                see(asked, child)
+
+    try:
+        data, code = _follow(child, read_end, Listener.shown(ours) if see else None, see_calls)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    finally:
+        _end_leftovers(child)
+        os.close(read_end)
+        ours.close()
+    if code != 0 or not data:
+        raise ProcessEnded(code)
+    answer: Answer = pickle.loads(data)
+    return result_of(answer)
+
+
+# ---- the fork
+def _serve(call: Callable[[], object], write_end: int, theirs: socket.socket, is_seen: bool) -> None:
+    """The child: never returns to the caller's code."""
+    status = 1
+    try:
+        _leave_parent(write_end, theirs.fileno())
+        if is_seen:
+            show_calls(theirs)
+        theirs.close()
+        with os.fdopen(write_end, "wb") as stream:
+            stream.write(_answer(call))
+        status = 0
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _leave_parent(*descriptors: int) -> None:
+    """End with the parent, have no files of its own but ``descriptors``, and be allowed children."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if not _owns_all_children:
+        os.setpgid(0, 0)
+    below = 3
+    for descriptor in sorted(descriptors):
+        os.closerange(below, descriptor)
+        below = descriptor + 1
+    os.closerange(below, os.sysconf("SC_OPEN_MAX"))
+    process_config()["daemon"] = False
+
+
+def _answer(call: Callable[[], object]) -> bytes:
+    try:
+        answer: Answer = (True, call())
+    except Exception as error:
+        answer = (False, without_traces(MemoryError() if is_out_of_memory(error) else error))
+    try:
+        return pickle.dumps(answer)
+    except BaseException as error:  # a class of anybody's says how it is sent
+        from ...core.errors import InternalError, kind_of
+
+        text = f"a process cannot send {type(answer[1]).__name__} ({kind_of(error)})"
+        return pickle.dumps((False, InternalError("worker-result", text)))
+
+
+# ---- the parent
+def _follow(
+    child: int, read_end: int, listener: Listener | None, see_calls: Callable[[Listener], None]
+) -> tuple[bytes, int]:
+    """What the child writes, and its exit code: its end counts, whoever else holds the pipe."""
+    parts: list[bytes] = []
+    ended = _end_of(child)
+    waiting = select.poll()
+    for descriptor in (ended, read_end, listener.descriptor if listener else None):
+        if descriptor is not None:
+            waiting.register(descriptor, select.POLLIN)
+    try:
+        while True:
+            ready = dict(waiting.poll())
+            if listener and (events := ready.get(listener.descriptor)):
+                if events & select.POLLIN:
+                    see_calls(listener)
+                else:
+                    waiting.unregister(listener.descriptor)  # nobody is left who could ask
+            if read_end in ready:
+                if part := os.read(read_end, 1 << 20):
+                    parts.append(part)
+                    continue
+                waiting.unregister(read_end)
+                if ended is None:
+                    return b"".join(parts), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if ended in ready:
+                parts.append(_rest(read_end))
+                return b"".join(parts), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    finally:
+        if ended is not None:
+            os.close(ended)
+        if listener:
+            listener.close()
+
+
+def _end_of(child: int) -> int | None:
+    """A descriptor that is ready when the child has ended; None before Linux 5.3, where the end of the pipe must do."""
+    with suppress(OSError, AttributeError):
+        return os.pidfd_open(child)
+    return None
+
+
+def _rest(read_end: int) -> bytes:
+    """What is in the pipe of a child that has ended; others may hold it, and write nothing."""
+    os.set_blocking(read_end, False)
+    parts = []
+    with suppress(BlockingIOError):
+        while part := os.read(read_end, 1 << 20):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def _end_leftovers(child: int) -> None:
+    """End what the call has started and left running."""
+    if not _owns_all_children:
+        with suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+        return
+    with suppress(ChildProcessError):
+        while True:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                for process in _children():
+                    with suppress(OSError):
+                        os.kill(process, signal.SIGKILL)
+                os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    """The processes whose parent is this one."""
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{name}/stat", "rb") as stream:
+                fields = stream.read().rpartition(b")")[2].split()
+            if int(fields[1]) == os.getpid():
+                found.append(int(name))
+    return found

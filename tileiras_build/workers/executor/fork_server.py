@@ -1,0 +1,96 @@
+"""What the fork server does while it imports what workers need (``PRELOAD``): it ends with its build, and notes reads."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import select
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from ...core.user_tmp import sweep
+from ..lazy_class_creation import COMPILER, defer
+
+_PATIENCE = 10.0  # seconds
+PRELOAD = (
+    "tileiras_build.workers.executor.preload"  # the module that it imports; builds with other stages may name another
+)
+
+
+@contextmanager
+def preloading() -> Iterator[None]:
+    """For the time of the imports."""
+    build = os.getppid()
+    if _is_alone():
+        # The process above is another one by now, which stays.
+        sweep()
+        os._exit(1)
+    # The fork server is the last to end, also where its build was killed.
+    atexit.register(sweep_after, build)
+    _end_with_build(build)
+    # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
+    gc.disable()
+    # Each worker defines the few operations that its kernels have.
+    defer(*COMPILER)
+
+    from ...core.tracing import audit_hooks, pyc_staleness
+    from ...core.tracing.fs_probe import WORKER_VARIABLES
+
+    pyc_staleness.use_certain_code()
+    audit_hooks.install().load()
+    for name, value in WORKER_VARIABLES.items():
+        os.environ.setdefault(name, value)
+    yield
+    audit_hooks.watch().loaded()
+    # Frozen objects are never visited by a worker's collector, so their pages stay shared.
+    gc.freeze()
+    gc.enable()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def sweep_after(build: int) -> None:
+    """Sweep when process ``build`` has gone, and this one's workers.
+
+    A process that is killed closes its files one after the other, and may be put aside in between: the pipe that workers
+    and fork server wait for can close before the lock of the build's folder does. Then nobody could remove the folder.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while (os.getppid() == build or _has_children()) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    sweep()
+
+
+def _has_children() -> bool:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _is_alone() -> bool:
+    """Whether the build has ended: multiprocessing gives its fork server one pipe, whose other end the build holds."""
+    ends = select.poll()
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # the descriptor that the folder was listed by
+            if int(name) > 2 and stat.S_ISFIFO(os.fstat(int(name)).st_mode):
+                ends.register(int(name), 0)
+    return any(event & select.POLLHUP for _, event in ends.poll(0))
+
+
+def _end_with_build(build: int) -> None:
+    """multiprocessing looks after the build only when all is imported, which takes seconds on a busy machine."""
+
+    def look(*_) -> None:
+        if os.getppid() != build:
+            sweep()
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)

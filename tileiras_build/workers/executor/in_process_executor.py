@@ -1,0 +1,31 @@
+"""Runs stage functions in the calling thread: for tests, debuggers and profilers. An LLVM abort ends the process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...pipeline.stages import load
+from .may_crash import expendable
+
+if TYPE_CHECKING:
+    from .speculative_steps import Foresight
+
+
+class InProcessExecutor:
+    """An executor without processes; ``timeout`` and ``following`` are ignored."""
+
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
+        """The result of the function named ``"module:function"``."""
+        with expendable():
+            return load(function)(*arguments)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()

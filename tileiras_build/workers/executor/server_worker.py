@@ -1,0 +1,81 @@
+"""Workers that a warm server forks (``server/``): they are there at once, where a build's own fork server imports first."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+
+from ..server.client import ALIVE, BEGUN, Place, Request, Unserved
+
+_STARTS = 2  # of a server that does not come up, or is out of date by then
+_PATIENCE = 60.0  # seconds for a server to import everything, on a busy machine
+_SERVE = "tileiras_build.workers.executor.worker:serve_request"
+
+
+class ServedProcess:
+    """A worker's process, as multiprocessing shows one: ``pid``, ``exitcode`` once it is known, ``join``."""
+
+    def __init__(self, request: Request, *files: int):
+        self.pid: int | None = request.process
+        self.exitcode: int | None = None
+        self._request = request
+        request.begin(*files)
+
+    def join(self, timeout: float) -> None:
+        """Wait for its end, and let the server forget it."""
+        if self._request.connection.fileno() < 0:
+            return
+        self._request.connection.settimeout(timeout)
+        with suppress(OSError, EOFError, ValueError):
+            self.exitcode = self._request.status()
+        self._request.connection.close()
+
+
+class WarmServer:
+    """The server of this process, which imports ``image``; begun here if there is none."""
+
+    def __init__(self, image: str):
+        self._image, self._starts, self._starting = image, 0, threading.Lock()
+        self._place: Place | None = None
+        with suppress(OSError):
+            self._place = Place()
+            self._start()
+
+    def fork(self, log: str, memory: int, descriptor: int) -> ServedProcess:
+        """A worker that serves the pipe ``descriptor``; raises Unserved where there is no server and will be none."""
+        request = self._ask(log, str(memory), os.getcwd(), *sys.path)
+        null = os.open(os.devnull, os.O_RDWR)
+        try:
+            return ServedProcess(request, null, null, null, descriptor)
+        except OSError:
+            raise Unserved from None
+        finally:
+            os.close(null)
+
+    def _ask(self, *arguments: str) -> Request:
+        until = time.monotonic() + _PATIENCE
+        while self._place is not None and time.monotonic() < until:
+            try:
+                return self._place.ask(_SERVE, *arguments)
+            except TimeoutError:
+                self._place.start(self._image, instead=True)
+                self._place = None
+            except (OSError, EOFError):
+                if not self._start():
+                    self._place = None
+                time.sleep(0.01)
+            except ValueError:
+                self._place = None
+        raise Unserved
+
+    def _start(self) -> bool:
+        """Begin a server where none lives; whether there may be one soon."""
+        with self._starting:
+            if self._place is None or self._starts > _STARTS:
+                return False
+            state = self._place.start(self._image)
+            self._starts += state == BEGUN
+            return state in (ALIVE, BEGUN)

@@ -1,0 +1,76 @@
+"""The steps that follow on a step: what an executor far away makes at once, before the build asks for it.
+
+A step's bytes come back in any case, but who waits for them to send them out again waits twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...pipeline.job import Job
+from ...pipeline.stages import Stage
+
+KEPT = 128 << 20  # bytes of results that nobody has asked for yet
+Outcome = tuple[dict[str, bytes] | None, Exception | None]  # a step's files by suffix, or what it raised
+
+
+@dataclass(frozen=True)
+class Following:
+    """``driver.lower`` by one stage, of the artifact that the step before makes: ``rows`` are that one's and its own.
+
+    ``name`` is the file of that artifact, for diagnostics.
+    """
+
+    job: Job
+    name: str
+    rows: tuple[Stage, Stage]
+
+    def arguments(self, data: bytes) -> tuple:
+        """What ``driver.lower`` is called with where the step before has made ``data``."""
+        return data, self.rows[0].suffix, self.rows[1].suffix, self.job, self.name, self.rows
+
+
+Foresight = Callable[[], tuple[Following, ...]]  # the steps that the build will ask for next, in their order
+
+
+class Outcomes:
+    """What was made before the build has asked for it, each to be taken once; the oldest go where they are too much."""
+
+    def __init__(self, kept: int = KEPT):
+        self._lock, self._most = threading.Lock(), kept
+        self._outcomes: OrderedDict[tuple, Outcome] = OrderedDict()
+        self._bytes = 0
+
+    def put(self, needed: tuple, arguments: tuple, outcome: Outcome) -> None:
+        """Keep the ``outcome`` of a call that reads the files ``needed``, of which it holds the digests."""
+        key = _key(needed, *arguments)
+        with self._lock:
+            self._remove(key)
+            self._outcomes[key] = outcome
+            self._bytes += _size(outcome)
+            while self._bytes > self._most:
+                self._remove(next(iter(self._outcomes)))
+
+    def take(self, needed: tuple, arguments: tuple) -> Outcome | None:
+        """The outcome of the same call with the same files, if it is there."""
+        if not self._outcomes:
+            return None
+        with self._lock:
+            return self._remove(_key(needed, *arguments))
+
+    def _remove(self, key: tuple) -> Outcome | None:
+        outcome = self._outcomes.pop(key, None)
+        self._bytes -= _size(outcome) if outcome else 0
+        return outcome
+
+
+def _key(needed: tuple, data: bytes, *rest: object) -> tuple:
+    return needed, hashlib.sha256(data).digest(), *rest
+
+
+def _size(outcome: Outcome) -> int:
+    return sum(map(len, (outcome[0] or {}).values()))

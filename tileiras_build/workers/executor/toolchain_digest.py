@@ -1,0 +1,95 @@
+"""What makes artifacts from bytecode here, by content: a cluster's worker takes part only if it has the same.
+
+Versions are not enough: a checkout or a library that somebody has edited keeps its number. So the files are what
+counts, of this package as it was read and of the libraries as they lie there. What is no part of it: ptxas and
+libdevice, whose bytes go with each call, and Dask itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+
+from ...core.code_digest import PACKAGE as PACKAGE_FOLDER
+from ...core.code_digest import installed, library_version
+from ...pipeline.stages import LIBDEVICE, STAGES, source_files
+
+PACKAGE = "tileiras-build"
+_STAGES = (*STAGES[1:], LIBDEVICE)
+# What a step needs besides the sources of its stage.
+_OWN = (
+    "tileiras_build.workers.executor.dask_worker",
+    "tileiras_build.workers.executor.preload",
+    "tileiras_build.workers.executor.worker",
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that has a part in artifacts: its version, and SHA-256 (hex) over its files, "" where none are known."""
+
+    version: str
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.version} (files {self.digest[:8]})" if self.digest else self.version
+
+
+@cache
+def parts() -> dict[str, Part]:
+    """All of them by name: Python, the libraries of the stages, this package."""
+    libraries = sorted({name for stage in _STAGES for name in stage.libraries} - {"python"})
+    with ThreadPoolExecutor(4) as threads:  # hashlib lets others run
+        found = dict(zip(libraries, threads.map(_library, libraries), strict=True))
+    return {"Python": Part(library_version("python"), "")} | found | {PACKAGE: _package()}
+
+
+def digest_of(of: dict[str, Part]) -> str:
+    """SHA-256 (hex) over ``of``: one word for "the same"."""
+    lines = [f"{name} {part.version} {part.digest}" for name, part in sorted(of.items())]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def difference(theirs: dict[str, Part], ours: dict[str, Part]) -> str:
+    """In words, what they have and what this build has, of the part that tells most; "" where all is the same."""
+    none = Part("none", "")
+    for name in (PACKAGE, *ours, *theirs):
+        if theirs.get(name) != ours.get(name):
+            return f"has {name} {theirs.get(name, none)}, this build has {name} {ours.get(name, none)}"
+    return ""
+
+
+def _package() -> Part:
+    files = {path.relative_to(PACKAGE_FOLDER).as_posix() for stage in _STAGES for path in source_files(stage)}
+    digest = installed().digest(files | installed().code_of(_OWN))
+    return Part(library_version(PACKAGE), digest.hex())
+
+
+def _library(name: str) -> Part:
+    try:
+        files = metadata.distribution(name).files
+    except metadata.PackageNotFoundError:
+        return Part("none", "")
+    return Part(library_version(name), _digest(_of_the_library(files or ())))
+
+
+def _of_the_library(files: Iterable[metadata.PackagePath]) -> Iterator[tuple[str, str]]:
+    """(name, path) of the files that are the same wherever the library is installed: no scripts, no records of pip."""
+    for file in files:
+        path = str(file.locate())
+        is_own = not {"..", "__pycache__"}.intersection(file.parts) and not file.parts[0].endswith(".dist-info")
+        if is_own and os.path.isfile(path):
+            yield file.as_posix(), path
+
+
+def _digest(files: Iterable[tuple[str, str]]) -> str:
+    digest = hashlib.sha256()
+    for name, path in sorted(files):
+        with open(path, "rb") as stream:
+            digest.update(f"{name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,151 @@
+"""Calls of functions that run people's own Python, each in a process of its own: the result, and what was read for it.
+
+The process is a fork of this one, which has imported what all need and nothing of a user's. So what one file does to its
+process (environment, folders, settings, caches of libraries) reaches no other.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import linecache
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from ...core.errors import InternalError, InvalidInput, Location
+from ...core.system_limits import address_space
+from ...core.tracing.audit_hooks import ReadsChanged, Watch, install
+from ...core.tracing.dependency_record import Watched
+from ...core.tracing.fs_probe import is_installed, is_standard
+from ...core.tracing.portable_paths import Places
+from ...core.tracing.pyc_staleness import use_certain_code
+from ...core.tracing.syscall_reads import SystemReads
+from ...pipeline.stages import load
+from .call_result import describe_exit
+from .fork_call import call_in_fork
+
+# What every export of cuTile Python imports, some of it at its first kernel.
+_FRONT_END = (
+    *("numpy", "numpy.random", "ml_dtypes", "cuda.tile.compilation", "cuda.tile._compile"),
+    *("tileiras_build.frontend.export_cutile", "tileiras_build.frontend.kernel_case_api", "cuda.tile._preview_loader"),
+)
+_PREVIEW = "cuda.tile_preview"  # which cuTile looks for at its first kernel
+
+
+def call(function: str, root: str, *arguments: object) -> Watched:
+    """``function`` ("module:function") with what it reads; names in the record are relative to the project ``root``.
+
+    Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
+    """
+    use_certain_code()
+    watch, places = install(), Places(root)
+    run = load(function)
+    if any(isinstance(argument, str) and _names_front_end(argument) for argument in arguments):
+        _import_front_end(watch)
+    _forget_files()
+    watch.prepare(places)
+    signals = watch.signals
+    system = SystemReads(lambda: signals.tolerates_runs)
+    made = call_in_fork(partial(_call, run, places, arguments), system.see, lambda: not signals.is_silent)
+    return Watched(made.files, system.add_to(made.record, places), made.remarks)
+
+
+def _names_front_end(path: str) -> bool:
+    """Whether a file of Python speaks of cuTile, which then is better imported once, before the fork, than in each."""
+    if not path.endswith(".py"):
+        return False
+    try:
+        with open(path, "rb") as stream:
+            return b"cuda.tile" in stream.read()
+    except OSError:
+        return False
+
+
+def _import_front_end(watch: Watch) -> None:
+    if sys.modules.keys() >= set(_FRONT_END):
+        return
+    watch.load()
+    try:
+        for name in _FRONT_END:
+            importlib.import_module(name)
+        importlib.util.find_spec(_PREVIEW)
+    except Exception:
+        pass  # the file's own import says it
+    finally:
+        watch.loaded()
+        gc.freeze()  # a collection in a fork would copy the pages of all that is imported
+
+
+def _call(run: Callable[..., dict[str, bytes]], places: Places, arguments: tuple) -> Watched:
+    """What is made and read, in the fork."""
+    watch = install()
+    if sys.path[-1:] != [places.root]:
+        # Modules beside the build script are found too, behind all that is installed.
+        sys.path.append(places.root)
+    platform._uname_cache = None  # type: ignore[attr-defined]  # who asks again is heard
+    platform._platform_cache.clear()  # type: ignore[attr-defined]
+    watch.begin()
+    try:
+        files = run(*arguments)
+        watch.made(files.values(), places)
+        return Watched(files, watch.end(places))
+    finally:
+        watch.stop()
+
+
+def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
+    """What ``run`` makes of the file at ``path``; once more where something that it read changed meanwhile."""
+    for last in (False, True):
+        try:
+            return run()
+        except ReadsChanged as change:
+            if last:
+                changed = str(change).replace(f"{root}{os.sep}", "")
+                message = f"{changed} while the file was exported, and once more when it was exported again"
+                remedy = "build again when nothing writes there"
+                raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
+        except InternalError as error:
+            raise _of_the_file(error, path) or error from None
+    raise AssertionError("the second attempt returns or raises")
+
+
+_FAULTS_OF_FILES = {
+    "worker-died": "correct what ends its process; a build must be able to run the file",
+    "worker-timeout": "correct the loop that does not end, or raise TILEIRAS_TIMEOUT (seconds)",
+}
+
+
+def _of_the_file(error: InternalError, path: str) -> InvalidInput | None:
+    """The user's error where the run of a file of theirs ends its process, or has no end."""
+    if (remedy := _FAULTS_OF_FILES.get(error.id)) is None:
+        return None
+    ended = (
+        f"its process {describe_exit(code)}" if (code := getattr(error, "code", None)) is not None else error.message
+    )
+    remedy += _hint_of_memory(code)
+    return InvalidInput(error.id, f"{ended} while the file ran", location=Location(path), remedy=remedy)
+
+
+def _hint_of_memory(code: int | None) -> str:
+    """What else may end a process with this exit code than the file that runs in it."""
+    if code == -signal.SIGKILL:
+        return ", or give it more memory: a system or container without any ends processes so"
+    if code is not None and (most := address_space()) is not None:
+        return f", or raise its limit of memory (ulimit -v), which is {most >> 20} MiB"
+    return ""
+
+
+def _forget_files() -> None:
+    """Drop what Python remembers of files that may have changed since this process began.
+
+    Here and not in the fork, which would copy each page that it looks at.
+    """
+    for path, finder in list(sys.path_importer_cache.items()):
+        if finder is None or not is_installed(path) and not is_standard(path):
+            del sys.path_importer_cache[path]
+    for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
+        del linecache.cache[name]

@@ -1,0 +1,136 @@
+"""The loop of one worker process: receive a call, run it, send the result."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from ...core.errors import InternalError, described, words_of
+from ...core.system_limits import withheld
+from ...core.tracing.fs_probe import WORKER_VARIABLES
+from ...core.user_tmp import show_to_libraries
+from ...pipeline.stages import load
+from .call_result import Answer, is_out_of_memory
+from .fork_call import own_all_children
+from .may_crash import make_expendable
+
+_PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
+
+
+def serve(
+    connection: Connection, log: str, memory: int, surroundings: tuple[str, dict[str, str]], is_child: bool = True
+) -> None:
+    """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
+
+    What the calls print, and what LLVM says before it aborts, goes to the file ``log``; what libraries put into the
+    temporary folder goes beside it. ``memory`` is how many bytes
+    the process, and each that it starts, may have of its own; ``surroundings`` are the build's folder and environment.
+    ``is_child``: of a process that ends with the build, and not of a server.
+    """
+    _move_into(*surroundings)
+    _limit_memory(memory)
+    _leave_terminal(is_child)
+    _write_to(log)
+    make_expendable()
+    own_all_children()
+    show_to_libraries(Path(log).parent)
+    threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        answer = _call(function, arguments)
+        if not answer[0] and is_out_of_memory(answer[1]):
+            answer = False, too_little(memory)
+        elif not answer[0] and (limit := withheld(answer[1])) is not None:
+            answer = False, limit
+        _answer(connection, answer)
+        if getattr(answer[1], "ends_worker", False):
+            return
+
+
+def serve_request(log: str, memory: str, folder: str, *rest: str | int) -> None:
+    """``serve`` as a warm server calls it: with the folders of modules, and the number of the pipe, which come last."""
+    *path, descriptor = rest
+    sys.path[:] = map(str, path)
+    serve(Connection(int(descriptor)), log, int(memory), (folder, dict(os.environ)), is_child=False)
+
+
+def _move_into(folder: str, environment: dict[str, str]) -> None:
+    os.chdir(folder)
+    for name in os.environ.keys() - environment.keys() - WORKER_VARIABLES.keys():
+        del os.environ[name]
+    os.environ.update(environment)
+    time.tzset()  # the C library remembers the time zone of the process that this one was forked from
+
+
+def _limit_memory(bytes: int) -> None:
+    """Where the system counts a process's own pages under this limit (Linux does)."""
+    with suppress(OSError, ValueError):
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (bytes, most))
+
+
+def too_little(memory: int) -> InternalError:
+    """What is said of a step that needs more than its share of ``memory`` bytes."""
+    remedy = "raise TILEIRAS_MEMORY (MiB) of the environment, or build with fewer jobs"
+    return InternalError("worker-memory", f"the step needs more than {memory >> 20} MiB of memory", remedy=remedy)
+
+
+def _leave_terminal(is_child: bool) -> None:
+    """Ctrl-C is for the build, which then ends its workers; a worker whose parents have died ends too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A group of its own: the kernel's Ctrl-C does not reach ptxas either, and one kill ends both.
+    os.setpgid(0, 0)
+    if is_child and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _end_with(connection: Connection) -> None:
+    """End this process and what it started when the build has gone, also in the middle of a call.
+
+    The build may have been killed; and the fork server, whose end would be a signal, lives while a worker does.
+    """
+    watch = select.poll()
+    watch.register(connection.fileno(), 0)  # only that the other end was closed
+    watch.poll()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _write_to(log: str) -> None:
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+
+
+def _call(function: str, arguments: tuple) -> Answer:
+    try:
+        return True, load(function)(*arguments)
+    except Exception as error:
+        return False, error
+
+
+def _answer(connection: Connection, answer: Answer) -> None:
+    try:
+        connection.send(answer)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:
+        # Not picklable: say what it was instead.
+        sent = answer[1]
+        text = described(sent) if issubclass(type(sent), BaseException) else type(sent).__name__
+        text = f"a worker cannot send {text} ({words_of(error)})"
+        connection.send((False, InternalError("worker-result", text)))

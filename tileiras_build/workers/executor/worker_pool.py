@@ -1,0 +1,303 @@
+"""A pool of worker processes for the threads of one build.
+
+Each worker is a child of a fork server (warm: ``preload.py``) with a duplex pipe of its own, and serves one blocking
+call at a time. So a crash is the end of one pipe and fails one call, a timeout kills one worker, and the others go
+on. ``concurrent.futures`` was rejected: there one crash breaks the pool.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...core import system_limits
+from ...core.errors import InternalError
+from ...core.user_tmp import Scratch
+from ..server.client import Unserved
+from . import fork_server
+from .call_result import Answer, describe_exit, result_of
+from .multiprocessing_config import process_config
+from .worker import serve, too_little
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+    from .server_worker import ServedProcess, WarmServer
+    from .speculative_steps import Foresight
+
+TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
+LAST_LINES = 5
+_SAFE_PATH = "PYTHONSAFEPATH"
+LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
+MEMORY_SHARE = 0.8
+_OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
+_spawning = threading.Lock()
+_scratch: Scratch | None = None  # of this process's fork server and workers
+_server: WarmServer | None = None  # what forks workers in place of the fork server
+
+
+def use_server(image: str) -> None:
+    """From now on workers are forks of a warm server, which has imported ``image``, where there can be one.
+
+    One is started if there is none, and imports that while the caller goes on.
+    """
+    global _server
+    from .server_worker import WarmServer
+
+    with _spawning:
+        _server = _server or WarmServer(image)
+
+
+def warm_up() -> None:
+    """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
+    with _spawning, _hidden_main(), _safe_path():
+        _scratch_folder()
+        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server.PRELOAD])
+        forkserver.ensure_running()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Python programs that are started here do not look for their own modules in the working folder."""
+    if _SAFE_PATH in os.environ:
+        yield
+        return
+    # Not by ``os.environ``: build scripts are watched, and this is no variable of theirs.
+    os.putenv(_SAFE_PATH, "1")
+    try:
+        yield
+    finally:
+        os.unsetenv(_SAFE_PATH)
+
+
+def _scratch_folder() -> Path:
+    global _scratch
+    if _scratch is None or _scratch.closed:
+        _scratch = Scratch()
+        # Where multiprocessing puts the fork server's socket; a folder of its own would stay behind if it is killed.
+        process_config().setdefault("tempdir", str(_scratch.path))
+    return _scratch.path
+
+
+class WorkerPool:
+    """Runs functions in up to ``size`` processes, started when first needed.
+
+    ``timeout`` (seconds, None = none) bounds each call; ``memory`` (bytes, None: ``memory_share``) what each worker, and
+    each program that it starts, may write to; after ``tasks_per_worker`` calls a worker is replaced.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        timeout: float | None = None,
+        memory: int | None = None,
+        tasks_per_worker: int = TASKS_PER_WORKER,
+    ):
+        self.timeout, self.tasks_per_worker = timeout, tasks_per_worker
+        self._memory = memory or memory_share(size)
+        self._free = threading.Semaphore(size)
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
+        self._interrupted = False
+        self._owner = os.getpid()
+        atexit.register(self.close)
+
+    def run(
+        self, function: str, *arguments: Any, timeout: float | None = None, following: Foresight | None = None
+    ) -> Any:
+        """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
+
+        Raises the function's own exception; InternalError[worker-died] with the signal and the last lines that the
+        worker wrote; InternalError[worker-memory]; InternalError[worker-timeout]; InternalError[interrupted] after
+        ``interrupt``.
+        """
+        with self._free:
+            self._refuse_if_interrupted()
+            worker = self._take()
+            answer: Answer | None = None
+            try:
+                answer = worker.call(function, arguments, timeout or self.timeout)
+            except InternalError:
+                self._refuse_if_interrupted()
+                raise
+            finally:
+                # No answer (a crash, a timeout, Ctrl-C in this thread): the pipe's state is unknown.
+                self._give_back(worker, alive=answer is not None and not getattr(answer[1], "ends_worker", False))
+        return result_of(answer)
+
+    def interrupt(self) -> None:
+        """End all calls, from another thread than theirs: they fail, and so does every later one."""
+        self._interrupted = True
+        for worker in list(self._all):
+            worker.end()
+
+    def close(self) -> None:
+        """End all workers; the pool can not be used afterwards."""
+        if os.getpid() != self._owner:
+            return
+        atexit.unregister(self.close)
+        for worker in list(self._all):
+            # All of them at once: each takes a while to end.
+            worker.end()
+        for worker in list(self._all):
+            worker.kill()
+        self._all.clear()
+        self._idle.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def _refuse_if_interrupted(self) -> None:
+        if self._interrupted:
+            raise InternalError("interrupted", "the build was interrupted")
+
+    def _take(self) -> Worker:
+        with suppress(IndexError):
+            return self._idle.pop()
+        worker = Worker(self._memory)
+        self._all.add(worker)
+        return worker
+
+    def _give_back(self, worker: Worker, *, alive: bool) -> None:
+        if alive and worker.tasks < self.tasks_per_worker:
+            self._idle.append(worker)
+            return
+        self._all.discard(worker)
+        worker.kill()
+
+
+class WorkerDied(InternalError):
+    """A worker has gone without an answer; ``code`` is multiprocessing's exit code, ``said`` what is known besides."""
+
+    def __init__(self, code: int | None, said: str):
+        super().__init__("worker-died", f"the worker process {describe_exit(code)}{said}")
+        self.code, self.said = code, said
+
+    def __reduce__(self):
+        return (WorkerDied, (self.code, self.said))
+
+
+class Worker:
+    """One process, its pipe, and its folder for its log and temporary files; used by one thread at a time."""
+
+    def __init__(self, memory: int):
+        self.tasks, self._memory = 0, memory
+        with system_limits.said_of_start():
+            self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
+            self.log, self._read = self._folder / "log", 0
+            self.connection, theirs = multiprocessing.Pipe()
+            with theirs:
+                self.process = self._served(theirs) or self._forked(theirs)
+
+    def _served(self, theirs: Connection) -> ServedProcess | None:
+        """A fork of the warm server, which has this build's environment; None where there is none."""
+        if _server is None:
+            return None
+        with suppress(Unserved):
+            return _server.fork(str(self.log), self._memory, theirs.fileno())
+        return None
+
+    def _forked(self, theirs: Connection) -> BaseProcess:
+        """A fork of the fork server."""
+        warm_up()
+        with _spawning, _hidden_main():
+            # The fork server may be older than what the build script has changed since.
+            surroundings = (os.getcwd(), dict(os.environ))
+            arguments = (theirs, str(self.log), self._memory, surroundings)
+            process = multiprocessing.get_context("forkserver").Process(target=serve, args=arguments, daemon=True)
+            process.start()
+        return process
+
+    def call(self, function: str, arguments: tuple, timeout: float | None) -> Answer:
+        """The worker's answer; raises InternalError where there is none."""
+        self.tasks += 1
+        try:
+            self.connection.send((function, arguments))
+            if not _ready(self.connection, timeout):
+                raise InternalError("worker-timeout", f"no result after {timeout:g} seconds")
+            answer = self.connection.recv()
+        except (EOFError, ConnectionError):
+            raise self._death() from None
+        self._relay()
+        return answer
+
+    def kill(self) -> None:
+        """End the process and forget it."""
+        self.end()
+        self.connection.close()
+        self.process.join(1)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def end(self) -> None:
+        """End the process and what it started; a call that waits for it sees its pipe close."""
+        if self.process.pid is None:
+            return
+        with suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(OSError):
+            # It may not have made its process group yet.
+            os.kill(self.process.pid, signal.SIGKILL)
+
+    def _death(self) -> InternalError:
+        self.process.join(5)
+        text = self._new_text()
+        if any(words in text for words in _OUT_OF_MEMORY):
+            return too_little(self._memory)
+        lines = text.splitlines()[-LAST_LINES:]
+        said = f"; its last words: {' | '.join(line.strip() for line in lines)}" if lines else ""
+        return WorkerDied(self.process.exitcode, said)
+
+    def _relay(self) -> None:
+        """Show what the call printed, such as the times of TILEIRAS_DEBUG."""
+        if text := self._new_text():
+            sys.stderr.write(text)
+
+    def _new_text(self) -> str:
+        try:
+            if os.stat(self.log).st_size <= self._read:
+                return ""
+            with open(self.log, "rb") as stream:
+                stream.seek(self._read)
+                data = stream.read()
+        except OSError:
+            return ""
+        self._read += len(data)
+        return data.decode(errors="replace")
+
+
+def memory_share(workers: int) -> int:
+    """The bytes that one of ``workers`` may take, so that together they leave something of this machine's memory."""
+    return max(LEAST_MEMORY, int(MEMORY_SHARE * system_limits.memory() / workers))
+
+
+def _ready(connection: Connection, timeout: float | None) -> bool:
+    return timeout is None or connection.poll(timeout)
+
+
+@contextmanager
+def _hidden_main() -> Iterator[None]:
+    """Without this each child would run the main script, here ``scons``, again to find its classes."""
+    main, stand_in = sys.modules["__main__"], types.ModuleType("__main__")
+    stand_in.__spec__ = None
+    sys.modules["__main__"] = stand_in
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main

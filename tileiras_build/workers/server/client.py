@@ -1,0 +1,235 @@
+"""The client's side: ask a server to do the work, or start one for the next time.
+
+``tileiras-build`` waits for these imports before anything else, so they are few (``address.py``).
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # ``signal`` makes enumerations, which takes longer than all else here
+import os
+import sys
+import time
+from _socket import AF_UNIX, SOCK_STREAM, socket
+
+from . import environment_fingerprint, wire_protocol
+
+_PATIENCE = 1.0  # seconds until a server has answered; then it is taken for dead
+_AGAIN = 60.0  # seconds after which a server is started again where the last one could not begin
+_PASSED_ON = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
+_CRASHES = (_signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL, _signal.SIGSEGV)
+_FLAGS = {
+    "bytes_warning": "b", "dont_write_bytecode": "B", "debug": "d", "ignore_environment": "E", "isolated": "I",
+    "no_user_site": "s", "optimize": "O", "safe_path": "P", "verbose": "v",
+}  # fmt: skip
+_OWN = ("/dev/", "/proc/")
+_NO = frozenset(("0", "no", "false"))
+
+
+IMAGE = "tileiras_build.cli.server_preload"  # what a server of this package imports before it is asked
+NONE, ALIVE, BEGUN = "none", "alive", "begun"  # what ``Place.start`` finds or does
+
+
+class Unserved(Exception):
+    """No server has taken the request: the work is still to be done."""
+
+
+def is_wanted() -> bool:
+    """Whether a server may be asked: unless the user says no; in a CI, where each build is alone, only if they say yes."""
+    if sys.platform != "linux":
+        return False
+    return os.environ.get(environment_fingerprint.SWITCH, "0" if os.environ.get("CI") else "1").lower() not in _NO
+
+
+def run(function: str, image: str) -> int:
+    """The status of this command, ``function`` ("module:function"), from a server; raises Unserved.
+
+    Where there is none one is started, which imports ``image``, for the next command.
+    """
+    if not is_wanted():
+        raise Unserved
+    try:
+        if any(map(_is_of_this_process, (os.getcwd(), *sys.argv[1:]))):
+            raise Unserved
+        place = Place()
+    except OSError:
+        raise Unserved from None
+    try:
+        for number in range(3):
+            os.fstat(number)
+        request = place.ask(function)
+    except (OSError, EOFError, ValueError) as error:
+        place.start(image, instead=isinstance(error, TimeoutError))
+        raise Unserved from None
+    return _follow(request)
+
+
+def _is_of_this_process(word: str) -> bool:
+    """Whether a word names a device or an open file of this process, which mean something else in another one."""
+    if any(folder in word for folder in _OWN):
+        return True
+    return os.path.islink(word) and os.path.realpath(word).startswith(_OWN)
+
+
+class Place:
+    """Where a server for this process listens, or would. Raises OSError where there can be none."""
+
+    def __init__(self):
+        self.text = environment_fingerprint.surroundings()
+        self.name = environment_fingerprint.name_of(self.text)
+        self.folder = environment_fingerprint.open_folder()
+
+    def path(self, suffix: str) -> str:
+        """A file of the server."""
+        return environment_fingerprint.path_in(self.folder, self.name + suffix)
+
+    def ask(self, function: str, *arguments: str) -> Request:
+        """A fork of the server that is ready to call ``function``.
+
+        Raises TimeoutError where a server does not answer, OSError or EOFError where there is none, or none that is
+        up to date, ValueError where it refuses.
+        """
+        connection = connect(self.folder, self.name)
+        try:
+            variables = [f"{name}={value}" for name, value in os.environ.items()]
+            lists = (["run", self.text, function], list(arguments), sys.argv, variables)
+            wire_protocol.send(connection, *lists)
+            (answer,), _ = wire_protocol.receive(connection)
+            if answer[0] == "changed":
+                raise OSError(answer[-1])
+            if answer[0] != "ready":
+                raise ValueError(answer[-1])
+            connection.settimeout(None)
+            return Request(connection, int(answer[1]))
+        except BaseException:
+            connection.close()
+            raise
+
+    def start(self, image: str, *, instead: bool = False) -> str:
+        """Start a server in the background unless one lives or is starting: NONE, ALIVE or BEGUN.
+
+        ``instead``: the one that lives does not answer. It ends when it sees that its place is taken.
+        """
+        if self._has_failed():
+            return NONE
+        if instead:
+            self._remove(".socket", ".lock")
+        if (lock := self._lock()) is None:
+            return ALIVE
+        expected = (self.name, str(lock), str(time.time_ns()), str(time.monotonic()), image)
+        code = f"import sys; sys.path[:] = {sys.path!r}; from tileiras_build.workers.server.server_main import main; main()"
+        words = [sys.executable, *_flags(), "-c", code, *expected]
+        null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        os.set_inheritable(lock, True)
+        try:
+            os.posix_spawn(sys.executable, words, os.environ, file_actions=null)
+        except OSError:
+            return NONE
+        finally:
+            os.close(lock)
+        return BEGUN
+
+    def _remove(self, *suffixes: str) -> None:
+        for suffix in suffixes:
+            try:
+                os.unlink(self.path(suffix))
+            except OSError:
+                pass
+
+    def _has_failed(self) -> bool:
+        """Whether a server has tried shortly ago and could not begin."""
+        try:
+            return time.time() - os.stat(self.path(".failed")).st_mtime < _AGAIN
+        except OSError:
+            return False
+
+    def _lock(self) -> int | None:
+        """The lock that a server holds for as long as it serves; None where one has it."""
+        import fcntl
+
+        lock = os.open(self.path(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            return None
+        return lock
+
+
+def connect(folder: int, name: str) -> socket:
+    """A connection to the server ``name`` in an open folder; raises OSError where none listens that is this user's."""
+    connection = socket(AF_UNIX, SOCK_STREAM)
+    connection.settimeout(_PATIENCE)
+    try:
+        connection.connect(environment_fingerprint.path_in(folder, f"{name}.socket"))
+        if wire_protocol.peer(connection)[1] != os.geteuid():
+            raise OSError("the socket is somebody else's")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class Request:
+    """A request that a fork of the server, ``process``, waits with until it is told to begin."""
+
+    def __init__(self, connection: socket, process: int):
+        self.connection, self.process = connection, process
+
+    def begin(self, *files: int) -> None:
+        """From here on the work is done there, with these open files as standard input, output, error and so on.
+
+        They are sent to somebody who has answered: whoever reads what this process writes waits until all have closed it.
+        """
+        wire_protocol.send(self.connection, ["go"], files=files)
+
+    def status(self) -> int:
+        """The status of the fork when it has ended, or the negative number of the signal; raises EOFError, OSError where
+        nobody tells."""
+        (answer,), _ = wire_protocol.receive(self.connection)
+        return int(answer[1])
+
+    def end(self, number: int) -> None:
+        """Send a signal to the fork, and to what it has started."""
+        try:
+            os.killpg(self.process, number)
+        except ProcessLookupError:
+            pass
+
+
+def _follow(request: Request) -> int:
+    """Wait for the end of a request; what this process is told by signals, the fork is told."""
+    before = {number: _signal.getsignal(number) for number in (*_PASSED_ON, _signal.SIGTSTP)}
+    for number in _PASSED_ON:
+        _signal.signal(number, lambda number, _: request.end(number))
+    _signal.signal(_signal.SIGTSTP, lambda *_: _pause(request))
+    try:
+        request.begin(0, 1, 2)
+        status = request.status()
+    except (OSError, EOFError, ValueError):
+        # The server and its fork were killed. What a command writes, it writes whole, at its end.
+        raise Unserved from None
+    finally:
+        for number, handler in before.items():
+            _signal.signal(number, handler)
+    if -status in _CRASHES:
+        # Here that is said with a location.
+        raise Unserved
+    if status < 0:
+        if -status != _signal.SIGKILL:
+            _signal.signal(-status, _signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
+
+
+def _pause(request: Request) -> None:
+    request.end(_signal.SIGSTOP)
+    os.kill(os.getpid(), _signal.SIGSTOP)
+    request.end(_signal.SIGCONT)
+
+
+def _flags() -> list[str]:
+    """The options of this interpreter."""
+    letters = [f"-{letter * getattr(sys.flags, name)}" for name, letter in _FLAGS.items() if getattr(sys.flags, name)]
+    named = {**sys._xoptions, "utf8": sys.flags.utf8_mode}
+    ways = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in named.items()]
+    return [*letters, *ways, *(f"-W{warning}" for warning in sys.warnoptions)]

@@ -1,0 +1,109 @@
+"""Which server may answer a process: one that has become what a process started here would be.
+
+What a program is and sees is decided when it starts: by the interpreter, where modules are looked for, the environment,
+the user, the limits of the container. All of that is its surroundings, a text. A server has the surroundings of the
+process that started it, and answers those whose are the same; its socket is named by their checksum. What a system tells of
+a client the server asks the system itself.
+
+A client waits for the imports of this module, so it needs none that Python has not in memory when it starts.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import zlib
+
+from ...core.tracing.ignored_env_vars import TERMINAL
+
+SWITCH = "TILEIRAS_SERVER"  # the knob, whose table takes longer to import than all else here
+PROTOCOL = "1"
+FREE = TERMINAL | {
+    "COLORTERM", "DISPLAY", "GPG_TTY", "INVOCATION_ID", "JOURNAL_STREAM", "LS_COLORS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS",
+    "PROMPT_COMMAND", "PS1", "STY", "SYSTEMD_EXEC_PID", "TERM", "TMUX", "TMUX_PANE", "VTE_VERSION", "WAYLAND_DISPLAY",
+    "WINDOW", "XAUTHORITY", SWITCH,
+}  # fmt: skip
+"""Variables that each terminal, login or make sets anew, and that nothing reads while it is imported: they go with a request."""
+_FREE_PREFIXES = ("KITTY_", "SSH_", "TERM_PROGRAM", "VSCODE_", "WEZTERM_", "XDG_SESSION_")
+# What a fork of another process does not have from the client: who it is, and what it may.
+_STATUS = frozenset((b"Uid", b"Gid", b"Groups", b"CapInh", b"CapPrm", b"CapEff", b"CapBnd", b"CapAmb", b"NoNewPrivs"))
+_STATUS |= {b"Seccomp", b"Seccomp_filters", b"Umask", b"Cpus_allowed", b"Mems_allowed"}
+_FILES = ("cgroup", "limits", "oom_score_adj", "personality")
+_NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
+_OTHERS = 0o077
+_EDITABLE = "__editable__"  # setuptools' mark on the search path, which is no folder
+
+
+def is_free(name: str) -> bool:
+    """Whether a variable may differ between a server and its client."""
+    return name in FREE or name.startswith(_FREE_PREFIXES)
+
+
+def surroundings() -> str:
+    """Those of this process; raises OSError where the system does not tell, or they hold for one folder only."""
+    if not all(os.path.isabs(entry) or entry.startswith(_EDITABLE) for entry in sys.path):
+        raise OSError("modules are looked for in the current folder")
+    variables = sorted(f"{name}={value}" for name, value in os.environ.items() if not is_free(name))
+    return "\n".join([PROTOCOL, *_interpreter(), *of_process(0), *variables])
+
+
+def _interpreter() -> list[str]:
+    program = os.stat("/proc/self/exe")
+    identity = (program.st_dev, program.st_ino, program.st_size, program.st_mtime_ns, program.st_ctime_ns)
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    # Of utf8 the flags tell: a server is told what a client's Python has found out itself.
+    options = (tuple(sys.flags), sorted(item for item in sys._xoptions.items() if item[0] != "utf8"), sys.warnoptions)
+    return [sys.version, sys.executable, sys.prefix, package, repr(identity), repr(options), *sys.path]
+
+
+def of_process(process: int) -> list[str]:
+    """What the system says of a process (0: this one); raises OSError where it says nothing."""
+    place = f"/proc/{process or 'self'}"
+    found = [line.decode() for line in _lines(f"{place}/status") if line.partition(b":")[0] in _STATUS]
+    found += [line.decode(errors="replace") for name in _FILES for line in _lines(f"{place}/{name}")]
+    found += [os.readlink(f"{place}/ns/{name}") for name in _NAMESPACES]
+    root, nice = os.stat(f"{place}/root/"), os.getpriority(os.PRIO_PROCESS, process)
+    return [*found, f"{root.st_dev} {root.st_ino} {nice} {os.sched_getscheduler(process)}"]
+
+
+def _lines(path: str) -> list[bytes]:
+    with open(path, "rb") as stream:
+        return stream.read().splitlines()
+
+
+def name_of(text: str) -> str:
+    """What the files of the server with these surroundings are called."""
+    return f"{zlib.crc32(text.encode(errors='surrogateescape')):08x}"
+
+
+def path_in(folder: int, name: str) -> str:
+    """The path of a file in an open folder: it is short, and the system lets no socket's be long."""
+    return f"/proc/self/fd/{folder}/{name}"
+
+
+def open_folder() -> int:
+    """The open folder of this user's servers, made if absent; raises OSError where only others could have made it."""
+    above = os.environ.get("XDG_RUNTIME_DIR", "")
+    if not os.path.isabs(above) or not _is_own(above):
+        above = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"tileiras-{os.geteuid()}")
+        _make(above)
+    folder = os.path.join(above, "tileiras-server")
+    _make(folder)
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+
+
+def _make(folder: str) -> None:
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not _is_own(folder):
+            raise OSError(errno.EPERM, "it is not this user's alone", folder) from None
+
+
+def _is_own(folder: str) -> bool:
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return False
+    return found.st_mode & 0o170000 == 0o040000 and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS
